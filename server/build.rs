@@ -1,0 +1,11 @@
+//! Makes sure that the folder of the browser bundle exists, so that the server can be checked and tested without one.
+
+use std::path::Path;
+
+fn main() -> std::io::Result<()> {
+    let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../site");
+    std::fs::create_dir_all(&site)?;
+    // A file that appears in or leaves the folder must be embedded anew; changed ones are tracked by the compiler.
+    println!("cargo::rerun-if-changed={}", site.display());
+    Ok(())
+}
