@@ -1,0 +1,577 @@
+//! The result document: the same on the command line, in the API and in exports.
+//!
+//! Times are milliseconds with up to 3 decimals and `null` where there is no value; counts are integers; never NaN.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+use crate::plan::{Load, Plan, PlanSpec};
+use crate::verdict::Verdict;
+use crate::window::{Ledger, Window};
+
+/// Version of the document.
+pub const VERSION: u32 = 1;
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// As planned.
+    Completed,
+    /// By a person.
+    Stopped,
+    /// Too many errors.
+    ErrorThreshold,
+    /// A pass/fail limit that stops the run.
+    Limit,
+    /// The planned rate was missed by more than allowed.
+    RateMissed,
+    /// The process that made the load ended first.
+    Interrupted,
+}
+
+impl EndReason {
+    /// Every reason.
+    pub const ALL: &[EndReason] = &[
+        EndReason::Completed, EndReason::Stopped, EndReason::ErrorThreshold, EndReason::Limit, EndReason::RateMissed,
+        EndReason::Interrupted,
+    ];
+
+    /// The stable name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EndReason::Completed => "completed",
+            EndReason::Stopped => "stopped",
+            EndReason::ErrorThreshold => "error_threshold",
+            EndReason::Limit => "limit",
+            EndReason::RateMissed => "rate_missed",
+            EndReason::Interrupted => "interrupted",
+        }
+    }
+
+    /// The reason with this name.
+    pub fn from_name(name: &str) -> Option<EndReason> {
+        EndReason::ALL.iter().copied().find(|r| r.as_str() == name)
+    }
+}
+
+/// All that is needed to write a result.
+#[derive(Clone, Debug)]
+pub struct Record<'a> {
+    /// What was run.
+    pub plan: &'a Plan,
+    /// Start, RFC 3339 in UTC with milliseconds.
+    pub started_at: String,
+    /// First instant of the plan to the last event.
+    pub duration: Duration,
+    /// Why it ended; `None` while it runs.
+    pub end: Option<EndReason>,
+    /// The sum of all windows.
+    pub totals: &'a Window,
+    /// Ages in µs of what was cut at the end.
+    pub in_flight_at_end_us: &'a [u64],
+    /// Arrivals that waited for a free client.
+    pub clients_capped: u64,
+    /// Threads that made the load.
+    pub threads: u32,
+    /// Most memory the process held, in MB; `None` when the system does not say.
+    pub max_rss_mb: Option<f64>,
+}
+
+/// The document of `--json`, the API and the JSON export.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ResultDoc {
+    /// [`VERSION`].
+    pub version: u32,
+    /// Name and version of the program.
+    pub tool: String,
+    /// What was run, without secrets.
+    pub plan: PlanDoc,
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Measured length in seconds.
+    pub duration_s: f64,
+    /// Why it ended; `null` while it runs.
+    pub end_reason: Option<EndReason>,
+    /// What became of every planned request.
+    pub ledger: Ledger,
+    /// Answered requests per second of measured length; `null` before anything was measured.
+    pub requests_per_second: Option<f64>,
+    /// Everything sent and finished that is not ok, over all finished, 0–1.
+    pub error_rate: f64,
+    /// Answered requests, any status.
+    pub latency_ms: Percentiles,
+    /// Answered requests: first byte written to last byte read.
+    pub service_ms: Percentiles,
+    /// Requests without a complete reply: time to failure.
+    pub failed_ms: Percentiles,
+    /// Parts of an exchange.
+    pub phases_ms: Phases,
+    /// How late requests left (open models).
+    pub lateness_ms: Lateness,
+    /// Bytes on the wire.
+    pub bytes: Bytes,
+    /// Connections.
+    pub connections: Connections,
+    /// Redirects.
+    pub redirects: RedirectCounts,
+    /// Replies by status.
+    pub statuses: BTreeMap<String, u64>,
+    /// Failures.
+    pub errors: Vec<ErrorDoc>,
+    /// Ages in ms of requests cut at the end, oldest first.
+    pub in_flight_at_end_ms: Vec<f64>,
+    /// Figures by request of the plan's list.
+    pub requests: Vec<RequestDoc>,
+    /// What limited the run.
+    pub verdict: Verdict,
+    /// The machine that made the load.
+    pub generator: GeneratorDoc,
+    /// Most clients open at one instant.
+    pub peak_clients: u64,
+    /// Second by second, when asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub seconds: Option<Vec<Point>>,
+}
+
+/// The plan as it may be shown: no credentials, no values of secret headers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanDoc {
+    /// Load.
+    pub load: Load,
+    /// Planned length in seconds.
+    pub duration_s: Option<f64>,
+    /// Requests.
+    pub requests: Vec<RequestPlanDoc>,
+    /// Whole-exchange timeout.
+    pub timeout_ms: f64,
+    /// Idle timeout.
+    pub idle_timeout_ms: Option<f64>,
+    /// Error threshold in percent.
+    pub error_threshold: f64,
+    /// Connection reuse.
+    pub reuse: String,
+    /// HTTP version asked for.
+    pub http: String,
+    /// Certificates were not checked.
+    pub insecure: bool,
+    /// What happened to requests in flight at the end.
+    pub end: String,
+    /// Whether redirects were followed.
+    pub redirects: String,
+    /// Cap on clients at once.
+    pub max_clients: Option<u32>,
+    /// Warm-up left out of the result, in seconds.
+    pub warm_up_s: f64,
+    /// Rate that might be missed, in percent.
+    pub max_rate_missed: Option<f64>,
+}
+
+/// One request of the plan as it may be shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequestPlanDoc {
+    /// Method.
+    pub method: String,
+    /// URL without user and password.
+    pub url: String,
+    /// Headers; secret values are replaced.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub headers: Vec<(String, String)>,
+    /// Size of the body, if any.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub body_bytes: Option<u64>,
+    /// Whether basic authentication is sent.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub basic_auth: bool,
+}
+
+/// Headers whose values are never shown.
+const SECRET_HEADERS: &[&str] =
+    &["authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token", "x-csrf-token", "api-key", "token"];
+
+impl PlanDoc {
+    /// What may be shown of `plan`.
+    pub fn of(plan: &Plan) -> PlanDoc {
+        let spec: &PlanSpec = plan.spec();
+        let requests = plan.requests().iter().zip(&spec.requests).map(|(request, written)| RequestPlanDoc {
+            method: request.method.to_string(),
+            url: request.target.to_string(),
+            headers: written.headers.iter().map(|(n, v)| (n.clone(), shown_value(n, v))).collect(),
+            body_bytes: request.body.as_ref().map(|b| b.len() as u64),
+            basic_auth: written.basic_auth.is_some() || request.target.credentials.is_some(),
+        });
+        PlanDoc {
+            load: spec.load,
+            duration_s: spec.duration_s,
+            requests: requests.collect(),
+            timeout_ms: spec.timeout_ms,
+            idle_timeout_ms: spec.idle_timeout_ms,
+            error_threshold: spec.error_threshold,
+            reuse: spec.reuse.to_string(),
+            http: spec.http.to_string(),
+            insecure: spec.insecure,
+            end: spec.end.to_string(),
+            redirects: spec.redirects.to_string(),
+            max_clients: spec.max_clients,
+            warm_up_s: spec.warm_up_s,
+            max_rate_missed: spec.max_rate_missed,
+        }
+    }
+}
+
+fn shown_value(name: &str, value: &str) -> String {
+    if SECRET_HEADERS.contains(&name.to_ascii_lowercase().as_str()) { "(hidden)".to_owned() } else { value.to_owned() }
+}
+
+/// Figures of one distribution, in ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Percentiles {
+    /// Number of samples.
+    pub count: u64,
+    /// Smallest.
+    pub min: Option<f64>,
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Sample standard deviation (n − 1).
+    pub stddev: Option<f64>,
+    /// Median, nearest rank.
+    pub p50: Option<f64>,
+    /// 66th percentile.
+    pub p66: Option<f64>,
+    /// 75th percentile.
+    pub p75: Option<f64>,
+    /// 80th percentile.
+    pub p80: Option<f64>,
+    /// 90th percentile.
+    pub p90: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 98th percentile.
+    pub p98: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// 99.9th percentile.
+    pub p99_9: Option<f64>,
+    /// Largest.
+    pub max: Option<f64>,
+}
+
+impl Percentiles {
+    /// The figures of `histogram`.
+    pub fn of(histogram: &Histogram) -> Percentiles {
+        let p = |q: u32| histogram.percentile_us(q).map(|us| ms(us as f64));
+        Percentiles {
+            count: histogram.count(),
+            min: histogram.min_us().map(|us| ms(us as f64)),
+            mean: histogram.mean_us().map(ms),
+            stddev: histogram.stddev_us().map(ms),
+            p50: p(50_000),
+            p66: p(66_000),
+            p75: p(75_000),
+            p80: p(80_000),
+            p90: p(90_000),
+            p95: p(95_000),
+            p98: p(98_000),
+            p99: p(99_000),
+            p99_9: p(99_900),
+            max: histogram.max_us().map(|us| ms(us as f64)),
+        }
+    }
+
+    /// The rows people read, with their labels: p50 to the maximum.
+    pub fn rows(&self) -> [(&'static str, Option<f64>); 10] {
+        [
+            ("p50", self.p50), ("p66", self.p66), ("p75", self.p75), ("p80", self.p80), ("p90", self.p90), ("p95", self.p95),
+            ("p98", self.p98), ("p99", self.p99), ("p99.9", self.p99_9), ("max", self.max),
+        ]
+    }
+}
+
+/// Parts of an exchange, in ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Phases {
+    /// Name resolution.
+    pub dns: Percentiles,
+    /// TCP connect.
+    pub connect: Percentiles,
+    /// TLS handshake.
+    pub tls: Percentiles,
+    /// Request written to first byte of the reply.
+    pub wait: Percentiles,
+    /// First to last byte of the reply.
+    pub receive: Percentiles,
+}
+
+/// How late requests left, in ms.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Lateness {
+    /// Median.
+    pub p50: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Largest.
+    pub max: Option<f64>,
+}
+
+/// Bytes on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bytes {
+    /// Written.
+    pub sent: u64,
+    /// Read, heads and framing included.
+    pub received: u64,
+    /// Bodies read.
+    pub body: u64,
+}
+
+/// Connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connections {
+    /// Opened.
+    pub opened: u64,
+    /// Requests on a connection that had carried one before.
+    pub reused: u64,
+    /// Requests sent again after an idle connection was found closed.
+    pub reconnects: u64,
+}
+
+/// Redirects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RedirectCounts {
+    /// Followed.
+    pub followed: u64,
+    /// Not followed: the new host is not allowed.
+    pub refused: u64,
+}
+
+/// One kind of failure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorDoc {
+    /// Stable name.
+    pub kind: String,
+    /// What the system or the target said.
+    pub detail: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Figures of one request of the plan's list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequestDoc {
+    /// Method.
+    pub method: String,
+    /// URL without user and password.
+    pub url: String,
+    /// Its ledger.
+    pub ledger: Ledger,
+    /// Its latencies.
+    pub latency_ms: Percentiles,
+}
+
+/// The machine that made the load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorDoc {
+    /// Threads.
+    pub threads: u32,
+    /// Processor time in seconds.
+    pub cpu_s: f64,
+    /// Most memory held, in MB.
+    pub max_rss_mb: Option<f64>,
+}
+
+/// One second of a run: a point of the charts, an entry of `seconds`, an event of the live page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Second, from 0.
+    pub t: u32,
+    /// Planned in this second.
+    pub planned: u64,
+    /// Begun in this second.
+    pub sent: u64,
+    /// Ended ok in this second.
+    pub ok: u64,
+    /// Ended otherwise in this second.
+    pub errors: u64,
+    /// Average number of clients open.
+    pub clients: f64,
+    /// Median latency in ms.
+    pub p50: Option<f64>,
+    /// 95th percentile in ms.
+    pub p95: Option<f64>,
+    /// 99th percentile in ms.
+    pub p99: Option<f64>,
+    /// Largest in ms.
+    pub max: Option<f64>,
+    /// Bytes read.
+    pub bytes_received: u64,
+}
+
+impl Point {
+    /// The point of one second's window.
+    pub fn of(window: &Window) -> Point {
+        let p = |q: u32| window.latency.percentile_us(q).map(|us| ms(us as f64));
+        Point {
+            t: window.t,
+            planned: window.ledger.planned,
+            sent: window.ledger.sent,
+            ok: window.ledger.ok,
+            errors: window.ledger.errors(),
+            clients: round3(window.counters.client_us as f64 / 1e6),
+            p50: p(50_000),
+            p95: p(95_000),
+            p99: p(99_000),
+            max: window.latency.max_us().map(|us| ms(us as f64)),
+            bytes_received: window.counters.bytes_received,
+        }
+    }
+}
+
+/// µs to ms with 3 decimals.
+fn ms(us: f64) -> f64 {
+    round3(us / 1000.0)
+}
+
+fn round3(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+impl Record<'_> {
+    /// Writes the document, with `seconds` if given.
+    pub fn document(&self, seconds: Option<Vec<Point>>) -> ResultDoc {
+        let totals = self.totals;
+        let counters = &totals.counters;
+        let seconds_measured = self.duration.as_secs_f64();
+        let answered = totals.ledger.answered();
+        let finished = totals.ledger.finished();
+        let mut ages = self.in_flight_at_end_us.to_vec();
+        ages.sort_unstable_by(|a, b| b.cmp(a));
+        ResultDoc {
+            version: VERSION,
+            tool: concat!("oleada ", env!("CARGO_PKG_VERSION")).to_owned(),
+            plan: PlanDoc::of(self.plan),
+            started_at: self.started_at.clone(),
+            duration_s: round3(seconds_measured),
+            end_reason: self.end,
+            ledger: totals.ledger,
+            requests_per_second: (seconds_measured > 0.0).then(|| round3(answered as f64 / seconds_measured)),
+            error_rate: if finished == 0 { 0.0 } else { totals.ledger.errors() as f64 / finished as f64 },
+            latency_ms: Percentiles::of(&totals.latency),
+            service_ms: Percentiles::of(&totals.service),
+            failed_ms: Percentiles::of(&totals.failed),
+            phases_ms: Phases {
+                dns: Percentiles::of(&totals.dns),
+                connect: Percentiles::of(&totals.connect),
+                tls: Percentiles::of(&totals.tls),
+                wait: Percentiles::of(&totals.wait),
+                receive: Percentiles::of(&totals.receive),
+            },
+            lateness_ms: Lateness {
+                p50: totals.lateness.percentile_us(50_000).map(|us| ms(us as f64)),
+                p99: totals.lateness.percentile_us(99_000).map(|us| ms(us as f64)),
+                max: totals.lateness.max_us().map(|us| ms(us as f64)),
+            },
+            bytes: Bytes { sent: counters.bytes_sent, received: counters.bytes_received, body: counters.bytes_body },
+            connections: Connections { opened: counters.opened, reused: counters.reused, reconnects: counters.reconnects },
+            redirects: RedirectCounts { followed: counters.redirects_followed, refused: counters.redirects_refused },
+            statuses: totals.statuses.iter().map(|(status, count)| (status.to_string(), *count)).collect(),
+            errors: totals
+                .errors
+                .rows()
+                .into_iter()
+                .map(|r| ErrorDoc { kind: r.kind.name().to_owned(), detail: r.detail, count: r.count })
+                .collect(),
+            in_flight_at_end_ms: ages.into_iter().map(|us| ms(us as f64)).collect(),
+            requests: self.requests(),
+            verdict: Verdict::of(self),
+            generator: GeneratorDoc { threads: self.threads, cpu_s: round3(counters.cpu_us as f64 / 1e6), max_rss_mb: self.max_rss_mb.map(round3) },
+            peak_clients: totals.peak_clients,
+            seconds,
+        }
+    }
+
+    fn requests(&self) -> Vec<RequestDoc> {
+        let one = |request: &crate::plan::Request, ledger: Ledger, latency: &Histogram| RequestDoc {
+            method: request.method.to_string(),
+            url: request.target.to_string(),
+            ledger,
+            latency_ms: Percentiles::of(latency),
+        };
+        match self.plan.requests() {
+            [only] => vec![one(only, self.totals.ledger, &self.totals.latency)],
+            many => many.iter().zip(&self.totals.requests).map(|(r, w)| one(r, w.ledger, &w.latency)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Outcome;
+    use crate::plan::RequestSpec;
+
+    fn plan() -> Plan {
+        let request = RequestSpec {
+            url: "http://zoe:pa55@127.0.0.1:9900/".into(),
+            headers: vec![("Authorization".into(), "Bearer pa55".into()), ("X-Plain".into(), "seen".into())],
+            ..Default::default()
+        };
+        Plan::try_from(PlanSpec { load: Load::PerSecond { rate: 100.0 }, duration_s: Some(10.0), requests: vec![request], ..Default::default() })
+            .unwrap()
+    }
+
+    fn record<'a>(plan: &'a Plan, totals: &'a Window) -> Record<'a> {
+        Record {
+            plan,
+            started_at: "2026-12-01T10:00:00.000Z".into(),
+            duration: Duration::from_millis(10_010),
+            end: Some(EndReason::Completed),
+            totals,
+            in_flight_at_end_us: &[1000, 3000],
+            clients_capped: 0,
+            threads: 2,
+            max_rss_mb: Some(21.0),
+        }
+    }
+
+    #[test]
+    fn an_unanswered_run_has_no_percentiles_and_no_nan() {
+        let plan = plan();
+        let totals = Window::new(0, 1);
+        let doc = record(&plan, &totals).document(None);
+        assert_eq!((doc.latency_ms, doc.requests_per_second), (Percentiles::default(), Some(0.0)));
+        let json = serde_json::to_string(&doc).unwrap();
+        assert!(!json.contains("NaN") && json.contains(r#""p50":null"#));
+        assert_eq!(serde_json::from_str::<ResultDoc>(&json).unwrap(), doc);
+    }
+
+    #[test]
+    fn secrets_are_not_in_the_document() {
+        let (plan, totals) = (plan(), Window::new(0, 1));
+        let json = serde_json::to_string(&record(&plan, &totals).document(None)).unwrap();
+        assert!(!json.contains("pa55") && !json.contains("zoe") && json.contains("seen"));
+    }
+
+    #[test]
+    fn figures_come_from_the_totals() {
+        let plan = plan();
+        let mut totals = Window::new(0, 1);
+        for us in [1000, 2000, 3000, 4000] {
+            totals.ledger.planned += 1;
+            totals.ledger.sent += 1;
+            totals.ledger.finish(Outcome::Answered(200));
+            totals.latency.record(us);
+        }
+        totals.statuses.insert(200, 4);
+        let doc = record(&plan, &totals).document(Some(vec![Point::of(&totals)]));
+        assert_eq!(doc.latency_ms.count, 4);
+        assert!((doc.latency_ms.p50.unwrap() - 2.0).abs() < 0.002);
+        assert_eq!((doc.latency_ms.mean, doc.latency_ms.max, doc.requests_per_second), (Some(2.5), Some(4.0), Some(0.4)));
+        assert_eq!(doc.statuses["200"], 4);
+        assert_eq!(doc.in_flight_at_end_ms, [3.0, 1.0]);
+        assert_eq!(doc.seconds.unwrap()[0].ok, 4);
+        assert_eq!(doc.requests.len(), 1);
+    }
+}

@@ -1,0 +1,472 @@
+//! One second of results, as a value that can be added to another. Workers, seconds, machines and runs are all sums.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::{DecodeError, Histogram, take};
+use crate::outcome::{ErrorKind, FailureClass, Outcome};
+use crate::plan::limits;
+
+/// What became of every planned request.
+///
+/// In a finished run planned = sent + dropped and sent = the sum of the outcomes ([`Ledger::is_closed`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// Due by the plan.
+    pub planned: u64,
+    /// Begun: a connection was asked for or a byte written.
+    pub sent: u64,
+    /// Due but never begun.
+    pub dropped: u64,
+    /// Answered with a status below 400.
+    pub ok: u64,
+    /// Answered with 400–499.
+    pub status_4xx: u64,
+    /// Answered with 500–599.
+    pub status_5xx: u64,
+    /// Answered with 600 or more.
+    pub status_other: u64,
+    /// Ran out of time.
+    pub timeout: u64,
+    /// Connection not made or lost.
+    pub network: u64,
+    /// Reply not valid.
+    pub invalid: u64,
+    /// Our own limits.
+    pub local: u64,
+    /// Cut by the end.
+    pub aborted: u64,
+}
+
+impl Ledger {
+    /// Counts the end of one sent request.
+    #[inline]
+    pub fn finish(&mut self, outcome: Outcome) {
+        *match outcome {
+            Outcome::Answered(0..400) => &mut self.ok,
+            Outcome::Answered(400..500) => &mut self.status_4xx,
+            Outcome::Answered(500..600) => &mut self.status_5xx,
+            Outcome::Answered(_) => &mut self.status_other,
+            Outcome::Failed(kind) => match kind.class() {
+                FailureClass::Timeout => &mut self.timeout,
+                FailureClass::Network => &mut self.network,
+                FailureClass::Invalid => &mut self.invalid,
+                FailureClass::Local => &mut self.local,
+                FailureClass::Aborted => &mut self.aborted,
+            },
+        } += 1;
+    }
+
+    /// Requests with a complete reply.
+    pub fn answered(&self) -> u64 {
+        self.ok + self.status_4xx + self.status_5xx + self.status_other
+    }
+
+    /// Requests that have ended, with or without a reply.
+    pub fn finished(&self) -> u64 {
+        self.answered() + self.timeout + self.network + self.invalid + self.local + self.aborted
+    }
+
+    /// Ended and not ok.
+    pub fn errors(&self) -> u64 {
+        self.finished() - self.ok
+    }
+
+    /// What the error threshold judges: (4xx + 5xx + other status + timeout + network + invalid) over all finished; 0 when none has.
+    pub fn error_rate(&self) -> f64 {
+        let bad = self.status_4xx + self.status_5xx + self.status_other + self.timeout + self.network + self.invalid;
+        if self.finished() == 0 { 0.0 } else { bad as f64 / self.finished() as f64 }
+    }
+
+    /// Whether every planned request is accounted for.
+    pub fn is_closed(&self) -> bool {
+        self.planned == self.sent + self.dropped && self.sent == self.finished()
+    }
+
+    /// Adds all of `other`.
+    pub fn add(&mut self, other: &Ledger) {
+        self.planned += other.planned;
+        self.sent += other.sent;
+        self.dropped += other.dropped;
+        self.ok += other.ok;
+        self.status_4xx += other.status_4xx;
+        self.status_5xx += other.status_5xx;
+        self.status_other += other.status_other;
+        self.timeout += other.timeout;
+        self.network += other.network;
+        self.invalid += other.invalid;
+        self.local += other.local;
+        self.aborted += other.aborted;
+    }
+}
+
+/// Counters that only ever add up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Client-microseconds: how long clients were open in this window, summed over clients.
+    pub client_us: u64,
+    /// Bytes written, heads and bodies.
+    pub bytes_sent: u64,
+    /// Bytes read, heads, framing and bodies as they came over the wire.
+    pub bytes_received: u64,
+    /// Body bytes read, without framing.
+    pub bytes_body: u64,
+    /// Connections opened.
+    pub opened: u64,
+    /// Requests sent on a connection that had carried one before.
+    pub reused: u64,
+    /// Requests sent again because the target had closed an idle connection.
+    pub reconnects: u64,
+    /// Redirects followed.
+    pub redirects_followed: u64,
+    /// Redirects not followed because the new host is not allowed.
+    pub redirects_refused: u64,
+    /// Processor time of the generator's threads in µs.
+    pub cpu_us: u64,
+}
+
+impl Counters {
+    /// Adds all of `other`.
+    pub fn add(&mut self, other: &Counters) {
+        self.client_us += other.client_us;
+        self.bytes_sent += other.bytes_sent;
+        self.bytes_received += other.bytes_received;
+        self.bytes_body += other.bytes_body;
+        self.opened += other.opened;
+        self.reused += other.reused;
+        self.reconnects += other.reconnects;
+        self.redirects_followed += other.redirects_followed;
+        self.redirects_refused += other.redirects_refused;
+        self.cpu_us += other.cpu_us;
+    }
+}
+
+/// Errors by kind and detail, bounded: at most [`limits::ERROR_ROWS`] rows, the rest under "other" of its kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorTable(Vec<ErrorRow>);
+
+/// One row of the error table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorRow {
+    /// Kind.
+    pub kind: ErrorKind,
+    /// What the system or the target said; at most [`limits::ERROR_DETAIL_CHARS`] characters.
+    pub detail: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Detail of rows that found no place of their own.
+const OTHER: &str = "other";
+
+impl ErrorTable {
+    /// Counts `count` errors.
+    pub fn record(&mut self, kind: ErrorKind, detail: &str, count: u64) {
+        if let Some(row) = self.0.iter_mut().find(|r| r.kind == kind && detail_matches(&r.detail, detail)) {
+            row.count += count;
+            return;
+        }
+        let rows = self.0.iter().filter(|r| r.detail != OTHER).count();
+        if rows < limits::ERROR_ROWS {
+            let detail = detail.chars().take(limits::ERROR_DETAIL_CHARS).collect();
+            self.0.push(ErrorRow { kind, detail, count });
+        } else if let Some(row) = self.0.iter_mut().find(|r| r.kind == kind && r.detail == OTHER) {
+            row.count += count;
+        } else {
+            self.0.push(ErrorRow { kind, detail: OTHER.to_owned(), count });
+        }
+    }
+
+    /// Adds all of `other`.
+    pub fn add(&mut self, other: &ErrorTable) {
+        for row in &other.0 {
+            self.record(row.kind, &row.detail, row.count);
+        }
+    }
+
+    /// Rows, most frequent first.
+    pub fn rows(&self) -> Vec<ErrorRow> {
+        let mut rows = self.0.clone();
+        rows.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.detail.cmp(&b.detail)));
+        rows
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Compares against the kept, shortened detail without allocating.
+fn detail_matches(kept: &str, full: &str) -> bool {
+    kept == full || full.len() > kept.len() && full.chars().take(limits::ERROR_DETAIL_CHARS).eq(kept.chars())
+}
+
+/// Figures of one request of the plan's list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RequestWindow {
+    /// Its part of the ledger.
+    pub ledger: Ledger,
+    /// Its latencies.
+    pub latency: Histogram,
+}
+
+/// One second of results, of one worker or of many.
+///
+/// `planned` counts by the second of the plan, `sent` by the second of the first byte, everything else by the second in
+/// which the request ended.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Window {
+    /// Second of the run, from 0.
+    pub t: u32,
+    /// What became of the requests.
+    pub ledger: Ledger,
+    /// Sums.
+    pub counters: Counters,
+    /// Answered requests: from the planned instant in open models, from the write in closed ones.
+    pub latency: Histogram,
+    /// Answered requests: first byte written to last byte read.
+    pub service: Histogram,
+    /// Requests without a complete reply: time until they failed.
+    pub failed: Histogram,
+    /// How late requests were sent after their planned instant (open models).
+    pub lateness: Histogram,
+    /// Name resolution.
+    pub dns: Histogram,
+    /// TCP connect.
+    pub connect: Histogram,
+    /// TLS handshake.
+    pub tls: Histogram,
+    /// Last byte of the request written to first byte of the reply.
+    pub wait: Histogram,
+    /// First to last byte of the reply.
+    pub receive: Histogram,
+    /// Replies by status code.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Failures by kind and detail.
+    pub errors: ErrorTable,
+    /// The same by request of the plan's list; empty when the list has one request (the totals say it all).
+    pub requests: Vec<RequestWindow>,
+    /// Busiest worker's share of a processor in this second, in permille; merged by maximum.
+    pub busiest_permille: u32,
+    /// Most clients open at one instant; workers of the same second add up, seconds merge by maximum.
+    pub peak_clients: u64,
+}
+
+/// How two windows relate when they are merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merge {
+    /// Two workers or machines in the same second: peaks add up.
+    SameSecond,
+    /// Two seconds of the same run: peaks are compared.
+    OtherSecond,
+}
+
+impl Window {
+    /// An empty window for second `t` of a plan with `requests` requests in its list.
+    pub fn new(t: u32, requests: usize) -> Window {
+        let requests = if requests > 1 { vec![RequestWindow::default(); requests] } else { Vec::new() };
+        Window { t, requests, ..Window::default() }
+    }
+
+    fn histograms(&self) -> [&Histogram; 9] {
+        [
+            &self.latency, &self.service, &self.failed, &self.lateness, &self.dns, &self.connect, &self.tls, &self.wait,
+            &self.receive,
+        ]
+    }
+
+    fn histograms_mut(&mut self) -> [&mut Histogram; 9] {
+        [
+            &mut self.latency, &mut self.service, &mut self.failed, &mut self.lateness, &mut self.dns, &mut self.connect,
+            &mut self.tls, &mut self.wait, &mut self.receive,
+        ]
+    }
+
+    /// Adds all of `other`.
+    pub fn merge(&mut self, other: &Window, how: Merge) {
+        self.ledger.add(&other.ledger);
+        self.counters.add(&other.counters);
+        for (ours, theirs) in self.histograms_mut().into_iter().zip(other.histograms()) {
+            ours.add(theirs);
+        }
+        for (status, count) in &other.statuses {
+            *self.statuses.entry(*status).or_default() += count;
+        }
+        self.errors.add(&other.errors);
+        if self.requests.len() < other.requests.len() {
+            self.requests.resize_with(other.requests.len(), RequestWindow::default);
+        }
+        for (ours, theirs) in self.requests.iter_mut().zip(&other.requests) {
+            ours.ledger.add(&theirs.ledger);
+            ours.latency.add(&theirs.latency);
+        }
+        self.busiest_permille = self.busiest_permille.max(other.busiest_permille);
+        self.peak_clients = match how {
+            Merge::SameSecond => self.peak_clients + other.peak_clients,
+            Merge::OtherSecond => self.peak_clients.max(other.peak_clients),
+        };
+    }
+
+    /// Empties the window for second `t`, keeping its memory.
+    pub fn reset(&mut self, t: u32) {
+        self.t = t;
+        self.ledger = Ledger::default();
+        self.counters = Counters::default();
+        self.histograms_mut().into_iter().for_each(Histogram::clear);
+        self.statuses.clear();
+        self.errors.clear();
+        for request in &mut self.requests {
+            request.ledger = Ledger::default();
+            request.latency.clear();
+        }
+        self.busiest_permille = 0;
+        self.peak_clients = 0;
+    }
+
+    /// The stored form: a version byte, a JSON head with all counts, then the histograms.
+    pub fn encode(&self) -> Vec<u8> {
+        let head = Head {
+            t: self.t,
+            ledger: self.ledger,
+            counters: self.counters,
+            statuses: self.statuses.clone(),
+            errors: self.errors.clone(),
+            requests: self.requests.iter().map(|r| r.ledger).collect(),
+            busiest_permille: self.busiest_permille,
+            peak_clients: self.peak_clients,
+        };
+        let head = serde_json::to_vec(&head).expect("counts are always JSON");
+        let mut out = vec![1];
+        out.extend_from_slice(&(head.len() as u32).to_le_bytes());
+        out.extend_from_slice(&head);
+        self.histograms().into_iter().for_each(|h| h.encode(&mut out));
+        self.requests.iter().for_each(|r| r.latency.encode(&mut out));
+        out
+    }
+
+    /// Reads the stored form.
+    ///
+    /// # Errors
+    /// [`DecodeError`] when the bytes are cut, damaged or of a later version.
+    pub fn decode(mut bytes: &[u8]) -> Result<Window, DecodeError> {
+        let [version] = take::<1>(&mut bytes)?;
+        if version != 1 {
+            return Err(DecodeError(format!("version {version} is not known").into()));
+        }
+        let length = u32::from_le_bytes(take::<4>(&mut bytes)?) as usize;
+        let head = bytes.get(..length).ok_or_else(|| DecodeError("cut short".into()))?;
+        bytes = &bytes[length..];
+        let head: Head = serde_json::from_slice(head).map_err(|e| DecodeError(e.to_string().into()))?;
+        if head.requests.len() > limits::REQUEST_LIST {
+            return Err(DecodeError("too many requests".into()));
+        }
+        let mut window = Window {
+            t: head.t,
+            ledger: head.ledger,
+            counters: head.counters,
+            statuses: head.statuses,
+            errors: head.errors,
+            busiest_permille: head.busiest_permille,
+            peak_clients: head.peak_clients,
+            ..Window::default()
+        };
+        for histogram in window.histograms_mut() {
+            *histogram = Histogram::decode(&mut bytes)?;
+        }
+        for ledger in head.requests {
+            window.requests.push(RequestWindow { ledger, latency: Histogram::decode(&mut bytes)? });
+        }
+        Ok(window)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    t: u32,
+    ledger: Ledger,
+    counters: Counters,
+    statuses: BTreeMap<u16, u64>,
+    errors: ErrorTable,
+    requests: Vec<Ledger>,
+    busiest_permille: u32,
+    peak_clients: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(t: u32, us: u64) -> Window {
+        let mut w = Window::new(t, 2);
+        w.ledger = Ledger { planned: 3, sent: 2, dropped: 1, ..Ledger::default() };
+        w.ledger.finish(Outcome::Answered(200));
+        w.ledger.finish(Outcome::Failed(ErrorKind::Reset));
+        w.latency.record(us);
+        w.failed.record(us / 2);
+        w.statuses.insert(200, 1);
+        w.errors.record(ErrorKind::Reset, "é".repeat(300).as_str(), 1);
+        w.requests[1].ledger.ok = 1;
+        w.requests[1].latency.record(us);
+        w.counters.bytes_sent = 7;
+        w.peak_clients = 4;
+        w
+    }
+
+    #[test]
+    fn windows_add_up_and_stay_closed() {
+        let mut a = sample(0, 100);
+        a.merge(&sample(0, 300), Merge::SameSecond);
+        assert!(a.ledger.is_closed());
+        assert_eq!((a.ledger.planned, a.latency.count(), a.statuses[&200], a.peak_clients), (6, 2, 2, 8));
+        assert_eq!(a.errors.rows()[0].count, 2);
+        assert_eq!(a.errors.rows()[0].detail.chars().count(), limits::ERROR_DETAIL_CHARS);
+        a.merge(&sample(1, 5), Merge::OtherSecond);
+        assert_eq!((a.peak_clients, a.requests[1].latency.count()), (8, 3));
+    }
+
+    #[test]
+    fn stored_windows_come_back_whole_and_damage_is_an_error() {
+        let w = sample(7, 12_345);
+        let bytes = w.encode();
+        assert_eq!(Window::decode(&bytes).unwrap(), w);
+        for cut in 0..bytes.len() {
+            assert!(Window::decode(&bytes[..cut]).is_err());
+        }
+        let mut later = bytes;
+        later[0] = 2;
+        assert!(Window::decode(&later).is_err());
+    }
+
+    #[test]
+    fn reset_leaves_nothing_behind() {
+        let mut w = sample(3, 50);
+        w.reset(4);
+        assert_eq!(w, Window::new(4, 2));
+    }
+
+    #[test]
+    fn b57_error_rows_are_bounded_and_counts_exact() {
+        let mut table = ErrorTable::default();
+        for i in 0..20_000 {
+            table.record(ErrorKind::InvalidReply, &format!("garbage {i}"), 1);
+        }
+        assert_eq!(table.rows().len(), limits::ERROR_ROWS + 1);
+        assert_eq!(table.rows().iter().map(|r| r.count).sum::<u64>(), 20_000);
+    }
+
+    #[test]
+    fn odd_statuses_have_their_column() {
+        let mut l = Ledger::default();
+        for status in [101, 399, 400, 599, 600, 999] {
+            l.finish(Outcome::Answered(status));
+        }
+        assert_eq!((l.ok, l.status_4xx, l.status_5xx, l.status_other), (2, 1, 1, 2));
+    }
+}

@@ -1,0 +1,40 @@
+//! Properties of the planned instants.
+
+use std::time::Duration;
+
+use oleada_engine::arrivals::{Arrivals, Population};
+use proptest::prelude::*;
+
+proptest! {
+    #[test]
+    fn instants_increase_and_all_fall_inside_the_test(rate in 0.01f64..20_000.0, seconds in 0.1f64..20.0) {
+        let duration = Duration::from_secs_f64(seconds);
+        let arrivals = Arrivals::at_rate(rate, duration);
+        let all: Vec<Duration> = arrivals.shard(0, 1).take(5000).collect();
+        prop_assert!(all.windows(2).all(|w| w[0] < w[1]));
+        prop_assert!(arrivals.count() == 0 || arrivals.instant(arrivals.count() - 1) < duration);
+        prop_assert!((arrivals.count() as f64 - rate * seconds).abs() <= 1.0);
+    }
+
+    #[test]
+    fn shards_partition_the_arrivals(count in 1u64..5000, of in 1u64..9, cut_ms in 0u64..10_000) {
+        let arrivals = Arrivals::spread(count, Duration::from_secs(10));
+        let mut merged: Vec<Duration> = (0..of).flat_map(|k| arrivals.shard(k, of)).collect();
+        merged.sort();
+        prop_assert_eq!(merged, arrivals.shard(0, 1).collect::<Vec<_>>());
+        let cut = Duration::from_millis(cut_ms);
+        let split: u64 = (0..of).map(|k| arrivals.shard(k, of).before(cut)).sum();
+        prop_assert_eq!(split, arrivals.before(cut));
+        prop_assert_eq!(arrivals.before(cut), arrivals.shard(0, 1).filter(|t| *t < cut).count() as u64);
+    }
+
+    #[test]
+    fn population_agrees_with_its_starts_and_ends(from in 0u32..200, to in 0u32..200, t_ms in 0u64..10_000) {
+        let p = Population::new(from, to, Duration::from_secs(10));
+        let t = Duration::from_millis(t_ms);
+        let alive = (0..p.most()).filter(|k| p.starts(*k).is_some_and(|s| s <= t) && p.leaves(*k) > t).count() as u32;
+        prop_assert_eq!(p.at(t), alive);
+        let line = f64::from(from) + (f64::from(to) - f64::from(from)) * t.as_secs_f64() / 10.0;
+        prop_assert!((f64::from(p.at(t)) - line).abs() <= 0.5 + 1e-6);
+    }
+}
