@@ -1,0 +1,1 @@
+//! The islands: all that reaches the browser.

@@ -1,0 +1,22 @@
+//! The pages: each a struct of what it shows and a `render` function from it to a whole document.
+
+pub mod compare;
+pub mod dashboard;
+pub mod error;
+pub mod home;
+pub mod hosts;
+pub mod plan_form;
+pub mod plans;
+pub mod report;
+pub mod run;
+pub mod sign_in;
+
+pub use compare::{ComparePage, ComparedRun};
+pub use dashboard::DashboardPage;
+pub use error::ErrorPage;
+pub use home::HomePage;
+pub use hosts::{HostCheck, HostPage, HostProof, HostsPage};
+pub use plan_form::TestFormPage;
+pub use plans::{TestPage, TestRow, TestsPage};
+pub use run::{Access, RunPage};
+pub use sign_in::{SignInPage, SignUpPage};

@@ -1,0 +1,1 @@
+//! The finished report's parts.

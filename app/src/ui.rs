@@ -1,0 +1,7 @@
+//! Building blocks of pages.
+
+pub mod badge;
+pub mod empty;
+pub mod form;
+pub mod table;
+pub mod time;
