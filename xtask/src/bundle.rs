@@ -135,9 +135,10 @@ fn bind(compiled: &Path, folder: &Path) -> Result<Bound> {
     bindgen
         .input_path(compiled)
         .out_name("app")
-        .typescript(false)
-        .remove_producers_section(true);
+        .typescript(false);
+    // The script finds the wasm beside itself, so that a page has to name the script alone.
     bindgen
+        .omit_default_module_path(false)
         .web(true)?
         .generate(folder)
         .context("wasm-bindgen failed")?;
