@@ -9,6 +9,7 @@ pub mod format;
 pub mod islands;
 pub mod live;
 pub mod plan_form;
+pub mod preview;
 pub mod view;
 
 #[cfg(feature = "ssr")]

@@ -25,6 +25,8 @@ pub struct Head {
     pub private: bool,
     /// Class of `<main>`, for the width of its column.
     pub class: &'static str,
+    /// Load the page again after so many seconds where there is no script.
+    pub refresh_s: Option<u32>,
 }
 
 impl Head {
@@ -79,7 +81,10 @@ fn write_head(out: &mut String, chrome: &Chrome, head: &Head) {
     if head.private {
         out.push_str("<meta name=\"robots\" content=\"noindex\">\n");
     }
-    let AssetPaths { css, print_css, js, wasm, favicon } = &chrome.assets;
+    if let Some(seconds) = head.refresh_s {
+        let _ = writeln!(out, "<noscript><meta http-equiv=\"refresh\" content=\"{seconds}\"></noscript>");
+    }
+    let AssetPaths { css, print_css, js, wasm: _, favicon } = &chrome.assets;
     if js.is_some() {
         // Before the style sheet, so that a stored theme is there at the first paint.
         let _ = writeln!(out, "<script nonce=\"{}\">{PAGE_JS}</script>", escape(&chrome.nonce));
@@ -93,7 +98,6 @@ fn write_head(out: &mut String, chrome: &Chrome, head: &Head) {
     if !favicon.is_empty() {
         let _ = writeln!(out, "<link rel=\"icon\" type=\"image/svg+xml\" href=\"{}\">", escape(favicon));
     }
-    let _ = wasm;
     out.push_str("</head>\n");
 }
 

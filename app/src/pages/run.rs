@@ -3,7 +3,17 @@
 use leptos::prelude::*;
 use oleada_engine::result::{PlanDoc, Point, ResultDoc};
 
+use super::report;
+use crate::chart::timeline::Timeline;
+use crate::format;
+use crate::islands::LiveReport;
+use crate::live::StateEvent;
 use crate::shell::{Head, document};
+use crate::ui::badge::run_badge;
+use crate::ui::runs::run_table;
+use crate::ui::table::facts;
+use crate::ui::time::{maybe_moment, moment};
+use crate::ui::words;
 use crate::view::{Chrome, RunRow, RunState};
 
 /// Who looks at a run.
@@ -54,11 +64,148 @@ pub struct RunPage {
     pub result: Option<ResultDoc>,
     /// Who looks.
     pub access: Access,
-    /// Earlier runs of the same test to compare with, newest first; empty on public pages.
+    /// Runs of the same test that are over, this one included, newest first; empty on public pages.
     pub siblings: Vec<RunRow>,
+}
+
+/// Most seconds sent to a live page at first; beyond them neighbours are joined.
+const LIVE_ROWS: usize = 1800;
+
+impl RunPage {
+    fn is_public(&self) -> bool {
+        matches!(self.access, Access::Public { .. })
+    }
+
+    /// Path of this page; its events are below it.
+    fn path(&self) -> String {
+        match &self.access {
+            Access::Owner { .. } => format!("/runs/{}", self.id),
+            Access::Public { token } => format!("/r/{token}"),
+        }
+    }
 }
 
 /// Draws the page.
 pub fn render(chrome: &Chrome, page: &RunPage) -> String {
-    document(chrome, &Head::private(page.test_name.clone()), || view! { <h1>{page.test_name.clone()}</h1> }.into_any())
+    let over = page.state.is_over();
+    let head = Head {
+        title: page.test_name.clone(),
+        description: if page.is_public() { format!("Load test report: {}", words::load_sentence(page.plan.load, page.plan.duration_s)) } else { String::new() },
+        private: true,
+        class: "report",
+        // Without a script the page fetches itself again; with one, the island is quicker.
+        refresh_s: (!over).then_some(5),
+    };
+    document(chrome, &head, || {
+        view! {
+            {(!page.is_public()).then(|| crumbs(page))}
+            <div class="page-head">
+                <div>
+                    <h1 class="break">{page.test_name.clone()}</h1>
+                    <p class="run-line">{run_badge(page.state, page.position)} <span>{words::load_sentence(page.plan.load, page.plan.duration_s)}</span></p>
+                </div>
+                {(!page.is_public()).then(|| actions(page, over))}
+            </div>
+            {if over { finished(page) } else { live(page) }}
+            <section aria-labelledby="plan-title">
+                <h2 id="plan-title">"The plan"</h2>
+                {words::plan_facts(&page.plan)}
+            </section>
+            {(over && !page.is_public()).then(|| owner_only(page))}
+        }
+        .into_any()
+    })
+}
+
+fn crumbs(page: &RunPage) -> AnyView {
+    let test = page.test_id.as_ref().map(|id| view! { " / "<a href=format!("/tests/{id}")>{page.test_name.clone()}</a> });
+    view! { <p class="crumbs"><a href="/tests">"Tests"</a>{test}</p> }.into_any()
+}
+
+fn actions(page: &RunPage, over: bool) -> AnyView {
+    let path = page.path();
+    if !over {
+        let stoppable = page.state != RunState::Draining;
+        let words = if page.state == RunState::Queued { "Take out of the queue" } else { "Stop the run" };
+        return view! {
+            <div class="actions">
+                {stoppable.then(|| view! { <form method="post" action=format!("{path}/stop")><button class="button danger" type="submit">{words}</button></form> })}
+            </div>
+        }
+        .into_any();
+    }
+    let compare = page.siblings.iter().find(|r| r.id != page.id).map(|r| format!("/compare?run={}&run={}", r.id, page.id));
+    view! {
+        <div class="actions">
+            {page.test_id.as_ref().map(|id| view! { <form method="post" action=format!("/tests/{id}/run")><button class="button" type="submit">"Run again"</button></form> })}
+            {compare.map(|href| view! { <a class="button quiet" href=href>"Compare with the run before"</a> })}
+            {page.result.is_some().then(|| view! { <a class="button quiet" href=format!("{path}/result.json")>"JSON"</a> })}
+        </div>
+    }
+    .into_any()
+}
+
+fn live(page: &RunPage) -> AnyView {
+    let state = StateEvent { state: page.state, position: page.position, elapsed_s: page.elapsed_s, duration_s: page.plan.duration_s, end_reason: None };
+    let timeline = Timeline::of(&page.points, LIVE_ROWS);
+    view! { <LiveReport events=format!("{}/events", page.path()) timeline=timeline state=state /> }.into_any()
+}
+
+fn finished(page: &RunPage) -> AnyView {
+    let times = facts(vec![
+        ("Asked for", moment(page.created_at)),
+        ("Started", maybe_moment(page.started_at)),
+        ("Ended", maybe_moment(page.finished_at)),
+        ("Length", page.result.as_ref().map_or_else(|| format::NONE.to_owned(), |r| format::duration_s(r.duration_s)).into_any()),
+    ]);
+    view! {
+        {(page.state != RunState::Finished).then(|| view! {
+            <div class="note-box warn">
+                <p><strong>{page.state.label()}"."</strong>" "{page.state.explanation()} {page.state_detail.clone().map(|d| format!(" {d}"))}</p>
+            </div>
+        })}
+        {match &page.result {
+            Some(result) => report::body(result, &page.points),
+            None => view! { <p class="muted">"Nothing was measured."</p> }.into_any(),
+        }}
+        <section aria-labelledby="times-title"><h2 id="times-title">"When"</h2>{times}</section>
+    }
+    .into_any()
+}
+
+fn owner_only(page: &RunPage) -> AnyView {
+    let path = page.path();
+    let Access::Owner { share_path, share_url } = &page.access else { return ().into_any() };
+    let share = match (share_path, share_url) {
+        (Some(href), url) => {
+            let shown = url.clone().unwrap_or_else(|| href.clone());
+            view! {
+                <p>"Anybody who has this link can see the report, without signing in:"</p>
+                <div class="copyable">
+                    <code id="share-link" tabindex="0">{shown}</code>
+                    <button class="button quiet small" type="button" data-copy="share-link" hidden>"Copy"</button>
+                    <a class="button quiet small" href=href.clone()>"Open"</a>
+                </div>
+                <form method="post" action=format!("{path}/unshare")><button class="button quiet" type="submit">"Revoke the link"</button></form>
+            }
+            .into_any()
+        }
+        _ => view! {
+            <p>"Make a link that shows this report to anybody who has it, without signing in. You can revoke it at any time."</p>
+            <form method="post" action=format!("{path}/share")><button class="button" type="submit">"Create a public link"</button></form>
+        }
+        .into_any(),
+    };
+    view! {
+        <section class="panel no-print" aria-labelledby="share-title"><h2 id="share-title">"Share"</h2>{share}</section>
+        {(page.siblings.len() > 1).then(|| view! {
+            <section class="no-print"><h2>"Compare with other runs of this test"</h2>{run_table("Runs of this test", &page.siblings, true, false)}</section>
+        })}
+        <section class="danger no-print">
+            <h2>"Delete this run"</h2>
+            <p>"Its report and its public link go with it."</p>
+            <form method="post" action=format!("{path}/delete") data-confirm="Delete this run and its report?"><button class="button danger" type="submit">"Delete run"</button></form>
+        </section>
+    }
+    .into_any()
 }
