@@ -1,0 +1,118 @@
+//! HTTP/1.1: the bytes of a request, built once, and the reader of replies.
+
+mod chunked;
+pub mod response;
+
+use crate::plan::{Method, Request, Target};
+
+/// A request as it goes over the wire.
+#[derive(Clone, Debug)]
+pub(crate) struct RequestBytes {
+    /// Head and body together.
+    pub(crate) bytes: Vec<u8>,
+    /// Where a `Cookie` line may be put in: before the empty line.
+    pub(crate) head_end: usize,
+}
+
+/// What decides over the headers besides the request itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style<'a> {
+    pub(crate) user_agent: &'a str,
+    /// Say `Connection: close`.
+    pub(crate) close: bool,
+    /// The request follows a redirect to another host: credentials stay behind.
+    pub(crate) other_host: bool,
+}
+
+/// Headers that belong to the host the plan names and are not taken to another one.
+const HOST_BOUND: &[&str] = &["host", "authorization", "cookie", "proxy-authorization"];
+/// Headers that describe a body.
+const BODY_BOUND: &[&str] = &["content-type", "content-encoding", "content-language", "content-location", "expect"];
+
+/// Writes `request` for `target`, sent with `method`; the headers keep their order.
+pub(crate) fn request_bytes(request: &Request, target: &Target, method: Method, style: Style<'_>) -> RequestBytes {
+    let with_body = method == request.method;
+    let left_out = |name: &str| {
+        style.other_host && HOST_BOUND.iter().any(|n| n.eq_ignore_ascii_case(name))
+            || !with_body && BODY_BOUND.iter().any(|n| n.eq_ignore_ascii_case(name))
+    };
+    let headers: Vec<&(String, String)> = request.headers.iter().filter(|(name, _)| !left_out(name)).collect();
+    let set = |name: &str| headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
+    let body = request.body.as_deref().filter(|_| with_body);
+    let mut bytes = Vec::with_capacity(256 + target.path.len() + body.map_or(0, str::len));
+    let mut put = |parts: &[&str]| parts.iter().for_each(|part| bytes.extend_from_slice(part.as_bytes()));
+    put(&[method.as_str(), " ", &target.path, " HTTP/1.1\r\n"]);
+    if !set("host") {
+        put(&["Host: ", &target.authority(), "\r\n"]);
+    }
+    for (name, value) in &headers {
+        put(&[name, ": ", value, "\r\n"]);
+    }
+    if !set("user-agent") {
+        put(&["User-Agent: ", style.user_agent, "\r\n"]);
+    }
+    if !set("accept") {
+        put(&["Accept: */*\r\n"]);
+    }
+    if style.close && !set("connection") {
+        put(&["Connection: close\r\n"]);
+    }
+    if body.is_some() || matches!(method, Method::Post | Method::Put | Method::Patch) {
+        put(&["Content-Length: ", &body.map_or(0, str::len).to_string(), "\r\n"]);
+    }
+    let head_end = bytes.len();
+    bytes.extend_from_slice(b"\r\n");
+    bytes.extend_from_slice(body.unwrap_or_default().as_bytes());
+    RequestBytes { bytes, head_end }
+}
+
+/// The method after a redirect, as browsers choose it.
+pub(crate) fn redirected_method(method: Method, status: u16) -> Method {
+    match (status, method) {
+        (303, Method::Head) => Method::Head,
+        (303, _) => Method::Get,
+        (301 | 302, Method::Post) => Method::Get,
+        _ => method,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(method: Method, headers: &[(&str, &str)], body: Option<&str>) -> Request {
+        let headers = headers.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
+        Request { method, target: Target::parse("http://a.test:81/x?y").unwrap(), headers, body: body.map(str::to_owned) }
+    }
+
+    fn text(request: &Request, method: Method, style: Style<'_>) -> String {
+        String::from_utf8(request_bytes(request, &request.target, method, style).bytes).unwrap()
+    }
+
+    const STYLE: Style<'static> = Style { user_agent: "o/1", close: false, other_host: false };
+
+    #[test]
+    fn defaults_stand_aside_for_the_plan() {
+        let plain = request(Method::Get, &[], None);
+        assert_eq!(text(&plain, Method::Get, STYLE), "GET /x?y HTTP/1.1\r\nHost: a.test:81\r\nUser-Agent: o/1\r\nAccept: */*\r\n\r\n");
+        let own = request(Method::Get, &[("X", "1"), ("host", "h"), ("USER-AGENT", "me"), ("Accept", "a")], None);
+        assert_eq!(text(&own, Method::Get, STYLE), "GET /x?y HTTP/1.1\r\nX: 1\r\nhost: h\r\nUSER-AGENT: me\r\nAccept: a\r\n\r\n");
+    }
+
+    #[test]
+    fn bodies_have_a_length() {
+        let post = request(Method::Post, &[], Some("é"));
+        assert!(text(&post, Method::Post, STYLE).ends_with("Content-Length: 2\r\n\r\né"));
+        let empty = request(Method::Put, &[], None);
+        assert!(text(&empty, Method::Put, Style { close: true, ..STYLE }).ends_with("Connection: close\r\nContent-Length: 0\r\n\r\n"));
+    }
+
+    #[test]
+    fn redirects_leave_secrets_and_bodies_behind() {
+        let post = request(Method::Post, &[("Authorization", "Basic x"), ("Content-Type", "text/plain"), ("X", "1")], Some("b"));
+        let away = text(&post, redirected_method(Method::Post, 302), Style { other_host: true, ..STYLE });
+        assert_eq!(away, "GET /x?y HTTP/1.1\r\nHost: a.test:81\r\nX: 1\r\nUser-Agent: o/1\r\nAccept: */*\r\n\r\n");
+        assert_eq!(redirected_method(Method::Post, 307), Method::Post);
+        assert_eq!(redirected_method(Method::Head, 303), Method::Head);
+    }
+}

@@ -1,0 +1,281 @@
+//! One worker's results: the window of the current second, handed over when the next one begins.
+
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use super::collector::Report;
+use super::conn::Wire;
+use super::dial::{DialTimes, Failure, micros};
+use super::health;
+use crate::arrivals::Shard;
+use crate::outcome::Outcome;
+use crate::plan::limits;
+use crate::window::{Ledger, Window};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A request that was begun and counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    /// Its place in the plan's list.
+    pub(super) index: usize,
+    /// When it was due (open models).
+    pub(super) due: Option<Instant>,
+    /// When it was begun.
+    pub(super) begun: Instant,
+    /// Begun before the result's first instant: not counted anywhere.
+    pub(super) warm: bool,
+}
+
+/// What a finished request adds to the counters besides its bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) reused: u64,
+    pub(super) reconnects: u64,
+    pub(super) followed: u64,
+    pub(super) refused: u64,
+}
+
+pub(super) struct Recorder {
+    worker: usize,
+    reports: Sender<Report>,
+    start: Instant,
+    window: Box<Window>,
+    window_end: Instant,
+    /// This worker's share of the arrivals; `None` in closed models, where a request is planned when it is begun.
+    arrivals: Option<Shard>,
+    arrivals_before: u64,
+    /// From here on nothing is planned any more: the run was stopped.
+    planned_until: Option<Instant>,
+    /// Planned, sent and dropped so far, by request of the list.
+    by_request: Vec<Ledger>,
+    statuses: Box<[u64; limits::STATUS_CODES]>,
+    clients: u64,
+    clients_since: Instant,
+    cpu_before: Duration,
+    cpu_us: u64,
+    last_event: Option<Instant>,
+    ages_us: Vec<u64>,
+}
+
+impl Recorder {
+    pub(super) fn new(worker: usize, reports: Sender<Report>, start: Instant, requests: usize, arrivals: Option<Shard>) -> Recorder {
+        Recorder {
+            worker,
+            reports,
+            start,
+            window: Box::new(Window::new(0, requests)),
+            window_end: start + SECOND,
+            arrivals,
+            arrivals_before: 0,
+            planned_until: None,
+            by_request: vec![Ledger::default(); requests],
+            statuses: Box::new([0; limits::STATUS_CODES]),
+            clients: 0,
+            clients_since: start,
+            cpu_before: health::thread_cpu(),
+            cpu_us: 0,
+            last_event: None,
+            ages_us: Vec::new(),
+        }
+    }
+
+    /// Hands over every second that is over at `now`.
+    #[inline]
+    pub(super) fn roll(&mut self, now: Instant) {
+        while now >= self.window_end {
+            self.close_second(self.window_end);
+        }
+    }
+
+    /// The instant at which the current second ends.
+    pub(super) fn window_end(&self) -> Instant {
+        self.window_end
+    }
+
+    /// Measures the processor's time from here on.
+    pub(super) fn warm_up_is_over(&mut self) {
+        self.cpu_before = health::thread_cpu();
+    }
+
+    pub(super) fn client_begins(&mut self, now: Instant) {
+        self.roll(now);
+        self.count_clients(now);
+        self.clients += 1;
+        self.window.peak_clients = self.window.peak_clients.max(self.clients);
+    }
+
+    pub(super) fn client_ends(&mut self, now: Instant) {
+        self.roll(now);
+        self.count_clients(now);
+        self.clients = self.clients.saturating_sub(1);
+    }
+
+    fn count_clients(&mut self, now: Instant) {
+        let from = self.clients_since.max(self.start);
+        // Whole microseconds only; the rest is counted next time, so that sums stay exact.
+        let us = now.saturating_duration_since(from).as_micros() as u64;
+        self.window.counters.client_us += us * self.clients;
+        self.clients_since = from + Duration::from_micros(us);
+    }
+
+    /// A request is begun: a connection is asked for or its first byte is about to be written.
+    #[inline]
+    pub(super) fn begin(&mut self, flight: &Flight, lateness: Option<Duration>) {
+        self.roll(flight.begun);
+        let planned = u64::from(self.arrivals.is_none());
+        self.book(flight.index, |ledger| {
+            ledger.planned += planned;
+            ledger.sent += 1;
+        });
+        self.by_request[flight.index].planned += planned;
+        self.by_request[flight.index].sent += 1;
+        if let Some(lateness) = lateness {
+            self.window.lateness.record(micros(lateness));
+        }
+    }
+
+    #[inline]
+    fn book(&mut self, index: usize, change: impl Fn(&mut Ledger)) {
+        change(&mut self.window.ledger);
+        if let Some(request) = self.window.requests.get_mut(index) {
+            change(&mut request.ledger);
+        }
+    }
+
+    /// A client that was due will never be let in: all its requests are dropped.
+    pub(super) fn drop_arrivals(&mut self, count: u64, now: Instant) {
+        self.roll(now);
+        for index in 0..self.by_request.len() {
+            self.book(index, |ledger| ledger.dropped += count);
+            self.by_request[index].dropped += count;
+        }
+    }
+
+    /// A connection was opened, or not.
+    pub(super) fn dialled(&mut self, times: &DialTimes, now: Instant) {
+        self.roll(now);
+        let window = &mut self.window;
+        window.counters.opened += u64::from(times.connect.is_some());
+        let phases = [(&mut window.dns, times.dns), (&mut window.connect, times.connect), (&mut window.tls, times.tls)];
+        for (histogram, us) in phases {
+            if let Some(us) = us {
+                histogram.record(us);
+            }
+        }
+    }
+
+    /// A reply is complete.
+    #[inline]
+    pub(super) fn answered(&mut self, flight: &Flight, status: u16, wire: &Wire, tally: &Tally, end: Instant) {
+        self.ended(flight, Outcome::Answered(status), wire, tally, end);
+        let written = wire.first_write.unwrap_or(flight.begun);
+        let service = micros(end.saturating_duration_since(written));
+        let latency = flight.due.map_or(service, |due| micros(end.saturating_duration_since(due)));
+        let first_byte = wire.first_byte.unwrap_or(end);
+        let wait = micros(first_byte.saturating_duration_since(wire.last_write.unwrap_or(written)));
+        let window = &mut self.window;
+        window.latency.record(latency);
+        window.service.record(service);
+        window.wait.record(wait);
+        window.receive.record(micros(end.saturating_duration_since(first_byte)));
+        if let Some(request) = window.requests.get_mut(flight.index) {
+            request.latency.record(latency);
+        }
+        self.statuses[usize::from(status) % limits::STATUS_CODES] += 1;
+    }
+
+    /// There will be no complete reply.
+    pub(super) fn failed(&mut self, flight: &Flight, failure: &Failure, wire: &Wire, tally: &Tally, end: Instant) {
+        self.ended(flight, Outcome::Failed(failure.kind), wire, tally, end);
+        let from = flight.due.unwrap_or(wire.first_write.unwrap_or(flight.begun));
+        let age = micros(end.saturating_duration_since(from));
+        self.window.failed.record(age);
+        self.window.errors.record(failure.kind, &failure.detail, 1);
+        if failure.kind == crate::outcome::ErrorKind::Aborted && self.ages_us.len() < limits::IN_FLIGHT_AGES {
+            self.ages_us.push(age);
+        }
+    }
+
+    #[inline]
+    fn ended(&mut self, flight: &Flight, outcome: Outcome, wire: &Wire, tally: &Tally, end: Instant) {
+        self.roll(end);
+        self.last_event = Some(end);
+        self.book(flight.index, |ledger| ledger.finish(outcome));
+        let counters = &mut self.window.counters;
+        counters.bytes_sent += wire.bytes_sent;
+        counters.bytes_received += wire.bytes_received;
+        counters.bytes_body += wire.bytes_body;
+        counters.reused += tally.reused;
+        counters.reconnects += tally.reconnects;
+        counters.redirects_followed += tally.followed;
+        counters.redirects_refused += tally.refused;
+    }
+
+    /// The run was stopped: what was planned for later is not planned any more.
+    pub(super) fn stop_planning(&mut self, now: Instant) {
+        self.roll(now);
+        self.planned_until.get_or_insert(now.max(self.start));
+    }
+
+    /// Counts what was planned up to `end`, in closed form.
+    fn plan_until(&mut self, end: Instant) {
+        let Some(arrivals) = &self.arrivals else { return };
+        let end = self.planned_until.map_or(end, |until| until.min(end));
+        let before = arrivals.before(end.saturating_duration_since(self.start)).max(self.arrivals_before);
+        let new = before - self.arrivals_before;
+        self.arrivals_before = before;
+        for index in 0..self.by_request.len() {
+            self.book(index, |ledger| ledger.planned += new);
+            self.by_request[index].planned += new;
+        }
+    }
+
+    fn close_second(&mut self, end: Instant) {
+        self.plan_until(end);
+        self.count_clients(end);
+        let cpu = health::thread_cpu();
+        let used = cpu.saturating_sub(self.cpu_before).as_micros() as u64;
+        self.cpu_before = cpu;
+        self.cpu_us += used;
+        let wall = end.saturating_duration_since(self.window_end - SECOND).as_micros().max(1) as u64;
+        let window = &mut self.window;
+        window.counters.cpu_us = used;
+        window.busiest_permille = (used * 1000 / wall).min(1000) as u32;
+        for (status, count) in self.statuses.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+            window.statuses.insert(status as u16, std::mem::take(count));
+        }
+        let mut next = Box::new(Window::new(window.t + 1, self.by_request.len()));
+        next.peak_clients = self.clients;
+        let full = std::mem::replace(&mut self.window, next);
+        self.window_end += SECOND;
+        // The collector is gone only when the run is being torn down.
+        let _ = self.reports.send(Report::Second { worker: self.worker, window: full });
+    }
+
+    /// The worker's last word. `least`: the run lasts at least until then.
+    pub(super) fn finish(mut self, least: Option<Instant>, capped: u64) {
+        let last = self.last_event.unwrap_or(self.start);
+        let end = least.map_or(last, |least| least.max(last)).max(self.start);
+        self.roll(end);
+        self.plan_until(end);
+        for index in 0..self.by_request.len() {
+            let ledger = self.by_request[index];
+            let never = ledger.planned.saturating_sub(ledger.sent + ledger.dropped);
+            self.book(index, |ledger| ledger.dropped += never);
+        }
+        let begun = self.window_end - SECOND;
+        let ledger = self.window.ledger;
+        let anything = ledger != Ledger::default() || self.window.counters.client_us > 0 || self.window.counters.opened > 0;
+        if anything || end > begun {
+            self.close_second(end.max(begun + Duration::from_micros(1)));
+        }
+        let _ = self.reports.send(Report::Done {
+            worker: self.worker,
+            duration: end.saturating_duration_since(self.start),
+            ages_us: std::mem::take(&mut self.ages_us),
+            capped,
+            cpu_us: self.cpu_us,
+        });
+    }
+}
