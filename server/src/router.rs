@@ -1,0 +1,99 @@
+//! Every route, in one list, and the layers around them. Nothing else names a path to be answered.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, DefaultBodyLimit, FromRef, FromRequestParts, Path};
+use axum::http::request::Parts;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{get, post};
+use tower::ServiceBuilder;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::limit::RequestBodyLimitLayer;
+
+use crate::auth::{origin, session};
+use crate::config::Proxy;
+use crate::error::Error;
+use crate::state::AppState;
+use crate::{assets, layers, pages};
+
+/// The whole application.
+pub fn router(state: AppState) -> Router {
+    // Outermost first.
+    let around = ServiceBuilder::new()
+        // Everything that leaves has the headers, whatever answered.
+        .layer(from_fn(layers::dress))
+        // Not server-sent events, pictures, tiny answers and what is compressed already.
+        .layer(CompressionLayer::new())
+        // Before whatever asks who is signed in.
+        .layer(session::layer(&state.db, &state.config))
+        // Around all that can fail; inside the session, because an error page names the reader too.
+        .layer(from_fn_with_state(state.clone(), layers::errors_in_words))
+        .layer(CatchPanicLayer::custom(layers::panicked))
+        // Before anything reads the body.
+        .layer(from_fn_with_state(state.clone(), origin::guard))
+        // The same limit twice: axum's extractors know theirs, raw bodies only the layer's.
+        .layer(RequestBodyLimitLayer::new(layers::BODY_BYTES))
+        .layer(DefaultBodyLimit::max(layers::BODY_BYTES));
+    routes().fallback(not_found).layer(around).with_state(state)
+}
+
+fn routes() -> Router<AppState> {
+    Router::new()
+        .route("/", get(pages::home::show))
+        .route("/sign-up", get(pages::sign_in::sign_up_form).post(pages::sign_in::sign_up))
+        .route("/sign-in", get(pages::sign_in::sign_in_form).post(pages::sign_in::sign_in))
+        .route("/sign-out", post(pages::sign_in::sign_out))
+        .route("/dashboard", get(pages::dashboard::show))
+        .route("/assets/{*path}", get(assets::serve))
+        .route("/favicon.ico", get(pages::home::favicon))
+        .route("/robots.txt", get(pages::home::robots))
+}
+
+async fn not_found() -> Error {
+    Error::NotFound
+}
+
+/// An extractor: the one parameter of the path as an id. What is no id is answered like an unknown one: 404.
+#[derive(Clone, Copy, Debug)]
+pub struct Id<T>(pub T);
+
+impl<S, T> FromRequestParts<S> for Id<T>
+where
+    S: Send + Sync,
+    T: FromStr,
+{
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Id<T>, Error> {
+        let Path(text) = Path::<String>::from_request_parts(parts, state).await.map_err(|_| Error::NotFound)?;
+        text.parse().map(Id).map_err(|_| Error::NotFound)
+    }
+}
+
+/// An extractor: the client's address, through the proxy if it is trusted.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientAddress(pub IpAddr);
+
+impl<S> FromRequestParts<S> for ClientAddress
+where
+    AppState: FromRef<S>,
+    S: Send + Sync,
+{
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<ClientAddress, Infallible> {
+        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map_or(IpAddr::from([0, 0, 0, 0]), |info| info.0.ip());
+        let told = (AppState::from_ref(state).config.trust_proxy == Proxy::Yes).then(|| forwarded_for(parts)).flatten();
+        Ok(ClientAddress(told.unwrap_or(peer)))
+    }
+}
+
+/// The last address: the one the proxy itself saw. Those before it are whatever the client wrote.
+fn forwarded_for(parts: &Parts) -> Option<IpAddr> {
+    let value = parts.headers.get_all("x-forwarded-for").iter().next_back()?.to_str().ok()?;
+    value.rsplit(',').next()?.trim().parse().ok()
+}
