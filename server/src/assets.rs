@@ -26,8 +26,7 @@ impl Assets {
     /// What the bundle holds. Empty in a build without a bundle, so pages then simply name no script and no style.
     pub fn manifest() -> &'static Manifest {
         static MANIFEST: LazyLock<Manifest> = LazyLock::new(|| {
-            Site::get("manifest.json")
-                .map_or_else(Manifest::default, |file| Manifest::parse(&file.data))
+            Site::get("manifest.json").map_or_else(Manifest::default, |file| Manifest::parse(&file.data))
         });
         &MANIFEST
     }
@@ -65,19 +64,14 @@ impl Manifest {
     }
 
     fn of(files: BTreeMap<String, Entry>) -> Self {
-        let served = files
-            .values()
-            .map(|entry| (entry.path.clone(), entry.immutable))
-            .collect();
+        let served = files.values().map(|entry| (entry.path.clone(), entry.immutable)).collect();
         Self { files, served }
     }
 
     /// The URL path of a file by its logical name ("app.js", "app.wasm", "main.css", "favicon.svg", …), as
     /// `/assets/<name with its hash>`; `None` if the bundle has no such file.
     pub fn path(&self, logical: &str) -> Option<String> {
-        self.files
-            .get(logical)
-            .map(|entry| format!("/assets/{}", entry.path))
+        self.files.get(logical).map(|entry| format!("/assets/{}", entry.path))
     }
 
     /// The logical names of all files, in order.
@@ -99,18 +93,10 @@ struct Stored {
 }
 
 fn embedded(path: &str) -> Option<Stored> {
-    Site::get(path).map(|file| Stored {
-        data: file.data,
-        hash: file.metadata.sha256_hash(),
-    })
+    Site::get(path).map(|file| Stored { data: file.data, hash: file.metadata.sha256_hash() })
 }
 
-fn respond(
-    manifest: &Manifest,
-    load: &dyn Fn(&str) -> Option<Stored>,
-    path: &str,
-    headers: &HeaderMap,
-) -> Response {
+fn respond(manifest: &Manifest, load: &dyn Fn(&str) -> Option<Stored>, path: &str, headers: &HeaderMap) -> Response {
     let Some(&immutable) = manifest.served.get(path) else {
         return plain(StatusCode::NOT_FOUND, "Not found\n");
     };
@@ -118,9 +104,7 @@ fn respond(
     let chosen = accepted
         .in_order()
         .into_iter()
-        .find_map(|encoding| {
-            load(&format!("{path}{}", encoding.suffix())).map(|stored| (encoding, stored))
-        })
+        .find_map(|encoding| load(&format!("{path}{}", encoding.suffix())).map(|stored| (encoding, stored)))
         // A client that refuses even the plain form gets it all the same: better than an error it cannot act on.
         .or_else(|| load(path).map(|stored| (Encoding::Identity, stored)));
     let Some((encoding, stored)) = chosen else {
@@ -131,10 +115,7 @@ fn respond(
     let tag = entity_tag(&stored.hash);
     let mut response = Response::new(Body::empty());
     let fields = response.headers_mut();
-    fields.insert(
-        header::CACHE_CONTROL,
-        HeaderValue::from_static(if immutable { FOREVER } else { A_WHILE }),
-    );
+    fields.insert(header::CACHE_CONTROL, HeaderValue::from_static(if immutable { FOREVER } else { A_WHILE }));
     fields.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     if let Ok(value) = HeaderValue::from_str(&tag) {
         fields.insert(header::ETAG, value);
@@ -143,10 +124,7 @@ fn respond(
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         return response;
     }
-    fields.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static(content_type(path)),
-    );
+    fields.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type(path)));
     if let Some(name) = encoding.name() {
         fields.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
     }
@@ -161,20 +139,14 @@ fn plain(status: StatusCode, text: &'static str) -> Response {
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = status;
     let fields = response.headers_mut();
-    fields.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=utf-8"),
-    );
+    fields.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     fields.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
 /// A strong tag: every encoding of a file is stored, and so hashed, on its own.
 fn entity_tag(hash: &[u8; 32]) -> String {
-    let hex: String = hash[..12]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let hex: String = hash[..12].iter().map(|byte| format!("{byte:02x}")).collect();
     format!("\"{hex}\"")
 }
 
@@ -242,10 +214,7 @@ struct Accepted {
 impl From<&HeaderMap> for Accepted {
     fn from(headers: &HeaderMap) -> Self {
         let mut weights: BTreeMap<String, u16> = BTreeMap::new();
-        let values = headers
-            .get_all(header::ACCEPT_ENCODING)
-            .iter()
-            .filter_map(|value| value.to_str().ok());
+        let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
         for item in values.flat_map(|value| value.split(',')) {
             let mut parts = item.split(';').map(str::trim);
             let coding = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -257,11 +226,7 @@ impl From<&HeaderMap> for Accepted {
         }
         let any = weights.get("*").copied();
         let of = |names: &[&str], otherwise: u16| {
-            names
-                .iter()
-                .find_map(|name| weights.get(*name).copied())
-                .or(any)
-                .unwrap_or(otherwise)
+            names.iter().find_map(|name| weights.get(*name).copied()).or(any).unwrap_or(otherwise)
         };
         Self {
             brotli: of(&["br"], 0),
@@ -275,16 +240,10 @@ impl From<&HeaderMap> for Accepted {
 impl Accepted {
     /// The acceptable encodings, most wanted first; of equals the smaller one first.
     fn in_order(&self) -> Vec<Encoding> {
-        let mut all = [
-            (self.brotli, Encoding::Brotli),
-            (self.gzip, Encoding::Gzip),
-            (self.identity, Encoding::Identity),
-        ];
+        let mut all =
+            [(self.brotli, Encoding::Brotli), (self.gzip, Encoding::Gzip), (self.identity, Encoding::Identity)];
         all.sort_by_key(|(weight, _)| std::cmp::Reverse(*weight));
-        all.into_iter()
-            .filter(|(weight, _)| *weight > 0)
-            .map(|(_, encoding)| encoding)
-            .collect()
+        all.into_iter().filter(|(weight, _)| *weight > 0).map(|(_, encoding)| encoding).collect()
     }
 }
 
@@ -326,32 +285,20 @@ mod tests {
         };
         let mut hash = [0; 32];
         hash[0] = first;
-        Some(Stored {
-            data: Cow::Borrowed(data),
-            hash,
-        })
+        Some(Stored { data: Cow::Borrowed(data), hash })
     }
 
     fn get(path: &str, fields: &[(header::HeaderName, &str)]) -> Response {
-        let headers = fields
-            .iter()
-            .map(|(name, value)| (name.clone(), value.parse().unwrap()))
-            .collect();
+        let headers = fields.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect();
         respond(&Manifest::parse(MANIFEST), &load, path, &headers)
     }
 
     fn field(response: &Response, name: header::HeaderName) -> Option<&str> {
-        response
-            .headers()
-            .get(name)
-            .map(|value| value.to_str().unwrap())
+        response.headers().get(name).map(|value| value.to_str().unwrap())
     }
 
     async fn body(response: Response) -> Vec<u8> {
-        to_bytes(response.into_body(), 1 << 20)
-            .await
-            .unwrap()
-            .to_vec()
+        to_bytes(response.into_body(), 1 << 20).await.unwrap().to_vec()
     }
 
     fn order(accept: &str) -> Vec<Encoding> {
@@ -362,19 +309,10 @@ mod tests {
     #[test]
     fn a_logical_name_leads_to_the_hashed_path() {
         let manifest = Manifest::parse(MANIFEST);
-        assert_eq!(
-            manifest.path("app.js").as_deref(),
-            Some("/assets/app.0123.js")
-        );
-        assert_eq!(
-            manifest.path("app.wasm").as_deref(),
-            Some("/assets/app_bg.4567.wasm")
-        );
+        assert_eq!(manifest.path("app.js").as_deref(), Some("/assets/app.0123.js"));
+        assert_eq!(manifest.path("app.wasm").as_deref(), Some("/assets/app_bg.4567.wasm"));
         assert_eq!(manifest.path("app.0123.js"), None);
-        assert_eq!(
-            manifest.names().collect::<Vec<_>>(),
-            ["app.js", "app.wasm", "favicon.svg"]
-        );
+        assert_eq!(manifest.names().collect::<Vec<_>>(), ["app.js", "app.wasm", "favicon.svg"]);
     }
 
     #[test]
@@ -403,14 +341,8 @@ mod tests {
         let response = get("app.0123.js", &[(header::ACCEPT_ENCODING, "gzip, br")]);
         assert_eq!(response.status(), StatusCode::OK);
         assert_eq!(field(&response, header::CONTENT_ENCODING), Some("br"));
-        assert_eq!(
-            field(&response, header::CONTENT_TYPE),
-            Some("text/javascript; charset=utf-8")
-        );
-        assert_eq!(
-            field(&response, header::CACHE_CONTROL),
-            Some("public, max-age=31536000, immutable")
-        );
+        assert_eq!(field(&response, header::CONTENT_TYPE), Some("text/javascript; charset=utf-8"));
+        assert_eq!(field(&response, header::CACHE_CONTROL), Some("public, max-age=31536000, immutable"));
         assert_eq!(field(&response, header::VARY), Some("accept-encoding"));
         assert_eq!(body(response).await, b"brotli js");
     }
@@ -419,21 +351,12 @@ mod tests {
     async fn what_has_no_compressed_form_is_sent_as_it_is() {
         let response = get("app_bg.4567.wasm", &[(header::ACCEPT_ENCODING, "br, gzip")]);
         assert_eq!(field(&response, header::CONTENT_ENCODING), None);
-        assert_eq!(
-            field(&response, header::CONTENT_TYPE),
-            Some("application/wasm")
-        );
+        assert_eq!(field(&response, header::CONTENT_TYPE), Some("application/wasm"));
         assert_eq!(body(response).await, b"wasm");
         let response = get("favicon.svg", &[(header::ACCEPT_ENCODING, "br, gzip")]);
         assert_eq!(field(&response, header::CONTENT_ENCODING), Some("gzip"));
-        assert_eq!(
-            field(&response, header::CONTENT_TYPE),
-            Some("image/svg+xml")
-        );
-        assert_eq!(
-            field(&response, header::CACHE_CONTROL),
-            Some("public, max-age=600")
-        );
+        assert_eq!(field(&response, header::CONTENT_TYPE), Some("image/svg+xml"));
+        assert_eq!(field(&response, header::CACHE_CONTROL), Some("public, max-age=600"));
     }
 
     #[tokio::test]
@@ -446,17 +369,9 @@ mod tests {
     #[tokio::test]
     async fn a_known_tag_is_answered_304_without_a_body() {
         let accept = (header::ACCEPT_ENCODING, "br");
-        let tag = field(
-            &get("app.0123.js", std::slice::from_ref(&accept)),
-            header::ETAG,
-        )
-        .unwrap()
-        .to_owned();
+        let tag = field(&get("app.0123.js", std::slice::from_ref(&accept)), header::ETAG).unwrap().to_owned();
         let weak = format!("\"other\", W/{tag}");
-        let response = get(
-            "app.0123.js",
-            &[accept, (header::IF_NONE_MATCH, weak.as_str())],
-        );
+        let response = get("app.0123.js", &[accept, (header::IF_NONE_MATCH, weak.as_str())]);
         assert_eq!(response.status(), StatusCode::NOT_MODIFIED);
         assert_eq!(field(&response, header::ETAG), Some(tag.as_str()));
         assert_eq!(body(response).await, b"");
@@ -467,14 +382,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_what_the_manifest_names_is_served() {
-        for path in [
-            "",
-            "manifest.json",
-            "app.0123.js.br",
-            "app.js",
-            "../Cargo.toml",
-            "nothing",
-        ] {
+        for path in ["", "manifest.json", "app.0123.js.br", "app.js", "../Cargo.toml", "nothing"] {
             assert_eq!(get(path, &[]).status(), StatusCode::NOT_FOUND, "{path}");
         }
     }
@@ -484,11 +392,7 @@ mod tests {
         for path in Assets::manifest().served.keys() {
             let response = serve(Path(path.clone()), HeaderMap::new()).await;
             assert_eq!(response.status(), StatusCode::OK, "{path}");
-            assert_ne!(
-                field(&response, header::CONTENT_TYPE),
-                Some("application/octet-stream"),
-                "{path}"
-            );
+            assert_ne!(field(&response, header::CONTENT_TYPE), Some("application/octet-stream"), "{path}");
         }
     }
 }

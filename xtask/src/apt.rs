@@ -14,11 +14,7 @@ const POLICY: &str = "/usr/sbin/policy-rc.d";
 /// 101 is "the action is forbidden by policy".
 const REFUSAL: &str = "#!/bin/sh\n# Placed by `cargo xtask` while it installs packages, so that no service starts; removed right after.\nexit 101\n";
 /// What comes with a service that would start with the machine from then on.
-const SERVICES: [(&str, &str); 3] = [
-    ("nginx", "nginx"),
-    ("postgresql", "postgresql"),
-    ("yaws", "yaws"),
-];
+const SERVICES: [(&str, &str); 3] = [("nginx", "nginx"), ("postgresql", "postgresql"), ("yaws", "yaws")];
 
 /// Why packages cannot be installed here, in words for the person who has to do it; `None` if they can.
 pub fn obstacle() -> Option<&'static str> {
@@ -38,10 +34,7 @@ pub fn obstacle() -> Option<&'static str> {
 /// removed for it.
 pub fn install(packages: &[&str]) -> Result<()> {
     if let Some(obstacle) = obstacle() {
-        bail!(
-            "{obstacle}; do it by hand: apt-get install {}",
-            packages.join(" ")
-        );
+        bail!("{obstacle}; do it by hand: apt-get install {}", packages.join(" "));
     }
     static UPDATED: AtomicBool = AtomicBool::new(false);
     let guard = Guard::place(Path::new(POLICY)).context("could not keep services from starting")?;
@@ -52,27 +45,15 @@ pub fn install(packages: &[&str]) -> Result<()> {
             say::step("setup", format_args!("{error:#}"));
         }
     }
-    say::step(
-        "setup",
-        format_args!("installing {} (apt-get install)", packages.join(", ")),
-    );
+    say::step("setup", format_args!("installing {} (apt-get install)", packages.join(", ")));
     exec::run(
         apt()
-            .args([
-                "-qq",
-                "install",
-                "--yes",
-                "--no-install-recommends",
-                "--no-remove",
-            ])
+            .args(["-qq", "install", "--yes", "--no-install-recommends", "--no-remove"])
             .args(packages)
             .stdout(std::process::Stdio::null()),
     )?;
     drop(guard);
-    for (_, service) in SERVICES
-        .iter()
-        .filter(|(package, _)| packages.iter().any(|name| name.starts_with(package)))
-    {
+    for (_, service) in SERVICES.iter().filter(|(package, _)| packages.iter().any(|name| name.starts_with(package))) {
         keep_off(service);
     }
     Ok(())
@@ -84,18 +65,13 @@ fn keep_off(service: &str) {
     if exec::find("systemctl").is_some()
         && exec::quiet(exec::command("systemctl").args(["disable", "--quiet", service])).is_ok()
     {
-        say::step(
-            "setup",
-            format_args!("{service} is installed but will not start by itself"),
-        );
+        say::step("setup", format_args!("{service} is installed but will not start by itself"));
     }
 }
 
 fn apt() -> Command {
     let mut command = exec::command("apt-get");
-    command
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .env("NEEDRESTART_MODE", "l");
+    command.env("DEBIAN_FRONTEND", "noninteractive").env("NEEDRESTART_MODE", "l");
     command
 }
 
@@ -107,26 +83,17 @@ struct Guard {
 impl Guard {
     fn place(path: &Path) -> std::io::Result<Self> {
         use std::os::unix::fs::OpenOptionsExt as _;
-        match std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o755)
-            .open(path)
-        {
+        match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(path) {
             Ok(mut file) => {
                 // Made before the write, so that a full disk leaves no half a policy behind.
-                let guard = Self {
-                    placed: Some(path.to_owned()),
-                };
+                let guard = Self { placed: Some(path.to_owned()) };
                 file.write_all(REFUSAL.as_bytes())?;
                 Ok(guard)
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 // One of ours that a killed process left is ours to remove.
                 let ours = std::fs::read_to_string(path).is_ok_and(|text| text == REFUSAL);
-                Ok(Self {
-                    placed: ours.then(|| path.to_owned()),
-                })
+                Ok(Self { placed: ours.then(|| path.to_owned()) })
             }
             Err(error) => Err(error),
         }
@@ -138,10 +105,7 @@ impl Drop for Guard {
         if let Some(path) = &self.placed
             && let Err(error) = std::fs::remove_file(path)
         {
-            say::step(
-                "setup",
-                format_args!("please remove {}: {error}", path.display()),
-            );
+            say::step("setup", format_args!("please remove {}: {error}", path.display()));
         }
     }
 }
@@ -172,15 +136,7 @@ mod tests {
         let path = folder.0.join("policy-rc.d");
         let guard = Guard::place(&path).unwrap();
         assert!(exec::is_program(&path));
-        assert_eq!(
-            Command::new("sh")
-                .arg(&path)
-                .args(["nginx", "start"])
-                .status()
-                .unwrap()
-                .code(),
-            Some(101)
-        );
+        assert_eq!(Command::new("sh").arg(&path).args(["nginx", "start"]).status().unwrap().code(), Some(101));
         drop(guard);
         assert!(!path.exists());
     }
@@ -203,10 +159,7 @@ mod tests {
         let path = folder.0.join("policy-rc.d");
         std::fs::write(&path, "#!/bin/sh\nexit 0\n").unwrap();
         drop(Guard::place(&path).unwrap());
-        assert_eq!(
-            std::fs::read_to_string(&path).unwrap(),
-            "#!/bin/sh\nexit 0\n"
-        );
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "#!/bin/sh\nexit 0\n");
         std::fs::write(&path, REFUSAL).unwrap();
         drop(Guard::place(&path).unwrap());
         assert!(!path.exists());

@@ -39,10 +39,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            force: false,
-            compiler: Choice::Auto,
-        }
+        Self { force: false, compiler: Choice::Auto }
     }
 }
 
@@ -60,16 +57,10 @@ pub fn bundle(options: &Options) -> Result<()> {
 
     say::step(
         "bundle",
-        format_args!(
-            "compiling the islands for the browser with {} (minutes the first time)",
-            compiler.name()
-        ),
+        format_args!("compiling the islands for the browser with {} (minutes the first time)", compiler.name()),
     );
     let compiled = compile(compiler)?;
-    say::step(
-        "bundle",
-        "writing the JavaScript that loads them (wasm-bindgen)",
-    );
+    say::step("bundle", "writing the JavaScript that loads them (wasm-bindgen)");
     let mut bound = bind(&compiled, &exec::target().join("wasm/bound"))?;
     let optimised = if let Some(program) = &wasm_opt {
         say::step("bundle", "making the wasm smaller (wasm-opt)");
@@ -89,42 +80,17 @@ pub fn bundle(options: &Options) -> Result<()> {
         say::step("bundle", line);
     }
     check_budget(written.wasm, optimised)?;
-    say::step(
-        "bundle",
-        format_args!(
-            "ready in site/ after {:.0} s",
-            started.elapsed().as_secs_f64()
-        ),
-    );
+    say::step("bundle", format_args!("ready in site/ after {:.0} s", started.elapsed().as_secs_f64()));
     Ok(())
 }
 
 fn compile(compiler: toolchain::WasmCompiler) -> Result<PathBuf> {
     let target = exec::target().join("wasm");
     let mut cargo = compiler.cargo();
-    cargo.args([
-        "build",
-        "--package",
-        "oleada-app",
-        "--lib",
-        "--no-default-features",
-        "--features",
-        "hydrate",
-    ]);
-    cargo
-        .args([
-            "--profile",
-            PROFILE,
-            "--target",
-            toolchain::WASM,
-            "--target-dir",
-        ])
-        .arg(&target);
+    cargo.args(["build", "--package", "oleada-app", "--lib", "--no-default-features", "--features", "hydrate"]);
+    cargo.args(["--profile", PROFILE, "--target", toolchain::WASM, "--target-dir"]).arg(&target);
     exec::run(&mut cargo).context("the browser bundle does not build")?;
-    Ok(target
-        .join(toolchain::WASM)
-        .join(PROFILE)
-        .join("oleada_app.wasm"))
+    Ok(target.join(toolchain::WASM).join(PROFILE).join("oleada_app.wasm"))
 }
 
 fn bind(compiled: &Path, folder: &Path) -> Result<Bound> {
@@ -132,16 +98,9 @@ fn bind(compiled: &Path, folder: &Path) -> Result<Bound> {
         std::fs::remove_dir_all(folder)?;
     }
     let mut bindgen = Bindgen::new();
-    bindgen
-        .input_path(compiled)
-        .out_name("app")
-        .typescript(false);
+    bindgen.input_path(compiled).out_name("app").typescript(false);
     // The script finds the wasm beside itself, so that a page has to name the script alone.
-    bindgen
-        .omit_default_module_path(false)
-        .web(true)?
-        .generate(folder)
-        .context("wasm-bindgen failed")?;
+    bindgen.omit_default_module_path(false).web(true)?.generate(folder).context("wasm-bindgen failed")?;
 
     let mut snippets = BTreeMap::new();
     let below = folder.join("snippets");
@@ -161,13 +120,7 @@ fn bind(compiled: &Path, folder: &Path) -> Result<Bound> {
 fn optimise(program: &Path, bound: &mut Bound, folder: &Path) -> Result<()> {
     let (before, after) = (folder.join("before.wasm"), folder.join("after.wasm"));
     std::fs::write(&before, &bound.wasm)?;
-    exec::run(
-        exec::command(program)
-            .args(WASM_OPT)
-            .arg(&before)
-            .arg("--output")
-            .arg(&after),
-    )?;
+    exec::run(exec::command(program).args(WASM_OPT).arg(&before).arg("--output").arg(&after))?;
     bound.wasm = std::fs::read(&after)?;
     Ok(())
 }
@@ -176,20 +129,12 @@ fn check_budget(wasm: usize, optimised: bool) -> Result<()> {
     if wasm <= WASM_BUDGET {
         return Ok(());
     }
-    let told = format!(
-        "the wasm is {} compressed, more than its budget of {}",
-        say::bytes(wasm),
-        say::bytes(WASM_BUDGET)
-    );
+    let told =
+        format!("the wasm is {} compressed, more than its budget of {}", say::bytes(wasm), say::bytes(WASM_BUDGET));
     if optimised {
-        bail!(
-            "{told}: find what made it grow, or raise WASM_BUDGET in xtask/src/bundle.rs and say why"
-        );
+        bail!("{told}: find what made it grow, or raise WASM_BUDGET in xtask/src/bundle.rs and say why");
     }
-    say::step(
-        "bundle",
-        format_args!("{told}; without wasm-opt that is no fault"),
-    );
+    say::step("bundle", format_args!("{told}; without wasm-opt that is no fault"));
     Ok(())
 }
 

@@ -10,17 +10,7 @@ use serde_json::{Value, json};
 use crate::{inputs, say, style};
 
 /// Endings of files that get smaller by compressing; the rest is compressed already.
-const COMPRESSIBLE: [&str; 9] = [
-    "css",
-    "html",
-    "ico",
-    "js",
-    "json",
-    "svg",
-    "txt",
-    "wasm",
-    "webmanifest",
-];
+const COMPRESSIBLE: [&str; 9] = ["css", "html", "ico", "js", "json", "svg", "txt", "wasm", "webmanifest"];
 
 /// Whether site/ holds the bundle of these inputs, with all of its files.
 pub fn is_current(site: &Path, inputs: &str) -> bool {
@@ -34,9 +24,7 @@ pub fn is_current(site: &Path, inputs: &str) -> bool {
         files.values().all(|file| {
             file["path"].as_str().is_some_and(|path| {
                 let there = |ending: &str| site.join(format!("{path}{ending}")).is_file();
-                there("")
-                    && (file["br"].is_null() || there(".br"))
-                    && (file["gz"].is_null() || there(".gz"))
+                there("") && (file["br"].is_null() || there(".br")) && (file["gz"].is_null() || there(".gz"))
             })
         })
     });
@@ -72,14 +60,7 @@ pub struct Written {
 
 impl Files {
     fn add(&mut self, logical: &str, path: String, immutable: bool, contents: Vec<u8>) {
-        self.0.insert(
-            logical.to_owned(),
-            File {
-                path,
-                immutable,
-                contents,
-            },
-        );
+        self.0.insert(logical.to_owned(), File { path, immutable, contents });
     }
 
     /// Adds a file under its logical name with the hash of its contents put before the ending: main.css as main.1a2b….css.
@@ -91,35 +72,19 @@ impl Files {
 
     /// Adds what wasm-bindgen made, with references among the files led to their hashed names.
     pub fn add_bound(&mut self, bound: Bound) {
-        let Bound {
-            mut script,
-            wasm,
-            snippets,
-        } = bound;
+        let Bound { mut script, wasm, snippets } = bound;
         if !snippets.is_empty() {
             // One hash for all, in the folder's name: they import one another by relative paths.
-            let all: Vec<u8> = snippets
-                .iter()
-                .flat_map(|(name, contents)| [name.as_bytes(), contents].concat())
-                .collect();
+            let all: Vec<u8> =
+                snippets.iter().flat_map(|(name, contents)| [name.as_bytes(), contents].concat()).collect();
             let folder = format!("snippets.{}", inputs::short(&all));
             script = script.replace("./snippets/", &format!("./{folder}/"));
             for (name, contents) in snippets {
-                self.add(
-                    &format!("snippets/{name}"),
-                    format!("{folder}/{name}"),
-                    true,
-                    contents,
-                );
+                self.add(&format!("snippets/{name}"), format!("{folder}/{name}"), true, contents);
             }
         }
         let wasm = self.add_hashed("app.wasm", "app_bg", "wasm", wasm);
-        self.add_hashed(
-            "app.js",
-            "app",
-            "js",
-            script.replace("app_bg.wasm", &wasm).into_bytes(),
-        );
+        self.add_hashed("app.js", "app", "js", script.replace("app_bg.wasm", &wasm).into_bytes());
     }
 
     /// Adds the sheets that pages link to: main.css and, for paper, print.css.
@@ -127,12 +92,7 @@ impl Files {
         for stem in ["main", "print"] {
             let file = folder.join(format!("{stem}.css"));
             if file.exists() {
-                self.add_hashed(
-                    &format!("{stem}.css"),
-                    stem,
-                    "css",
-                    style::read(&file)?.into_bytes(),
-                );
+                self.add_hashed(&format!("{stem}.css"), stem, "css", style::read(&file)?.into_bytes());
             }
         }
         Ok(())
@@ -158,10 +118,7 @@ impl Files {
         std::fs::create_dir_all(site)?;
         let mut kept = BTreeSet::from([site.join("manifest.json")]);
         let mut listed = serde_json::Map::new();
-        let mut written = Written {
-            report: Vec::new(),
-            wasm: 0,
-        };
+        let mut written = Written { report: Vec::new(), wasm: 0 };
         for (logical, file) in &self.0 {
             let Compressed { brotli, gzip } = compressed(&file.path, &file.contents)?;
             let mut put = |ending: &str, contents: &[u8]| {
@@ -196,10 +153,7 @@ impl Files {
         // Last, and by renaming: a manifest is there only when all that it names is.
         let manifest = format!("{:#}\n", json!({"inputs": inputs, "files": listed}));
         put_if_different(&site.join("manifest.json"), manifest.as_bytes())?;
-        for old in inputs::files_below(site)?
-            .into_iter()
-            .filter(|file| !kept.contains(file))
-        {
+        for old in inputs::files_below(site)?.into_iter().filter(|file| !kept.contains(file)) {
             std::fs::remove_file(old)?;
         }
         Ok(written)
@@ -215,8 +169,7 @@ fn put_if_different(path: &Path, contents: &[u8]) -> Result<()> {
     }
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
-    std::fs::write(&partial, contents)
-        .with_context(|| format!("could not write {}", path.display()))?;
+    std::fs::write(&partial, contents).with_context(|| format!("could not write {}", path.display()))?;
     std::fs::rename(&partial, path)?;
     Ok(())
 }
@@ -234,19 +187,13 @@ fn compressed(path: &str, contents: &[u8]) -> Result<Compressed> {
         return Ok(Compressed::default());
     }
     let mut brotli = Vec::new();
-    let parameters = brotli::enc::BrotliEncoderParams {
-        size_hint: contents.len(),
-        ..Default::default()
-    };
+    let parameters = brotli::enc::BrotliEncoderParams { size_hint: contents.len(), ..Default::default() };
     brotli::BrotliCompress(&mut &*contents, &mut brotli, &parameters)?;
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     gzip.write_all(contents)?;
     let gzip = gzip.finish()?;
     let smaller = |form: Vec<u8>| Some(form).filter(|form| form.len() < contents.len());
-    Ok(Compressed {
-        brotli: smaller(brotli),
-        gzip: smaller(gzip),
-    })
+    Ok(Compressed { brotli: smaller(brotli), gzip: smaller(gzip) })
 }
 
 #[cfg(test)]
@@ -271,11 +218,7 @@ mod tests {
 
     fn bound(script: &str) -> Bound {
         let snippets = BTreeMap::from([("a-1/inline0.js".to_owned(), b"export {}".to_vec())]);
-        Bound {
-            script: script.to_owned(),
-            wasm: vec![0; 2000],
-            snippets,
-        }
+        Bound { script: script.to_owned(), wasm: vec![0; 2000], snippets }
     }
 
     fn written(site: &Path, script: &str) -> Value {
@@ -289,25 +232,10 @@ mod tests {
     #[test]
     fn names_follow_contents_and_references_follow_names() {
         let site = folder("names");
-        let manifest = written(
-            &site.0,
-            "import './snippets/a-1/inline0.js'; fetch('app_bg.wasm')",
-        );
-        let path = |logical: &str| {
-            manifest["files"][logical]["path"]
-                .as_str()
-                .unwrap()
-                .to_owned()
-        };
+        let manifest = written(&site.0, "import './snippets/a-1/inline0.js'; fetch('app_bg.wasm')");
+        let path = |logical: &str| manifest["files"][logical]["path"].as_str().unwrap().to_owned();
         let script = std::fs::read_to_string(site.0.join(path("app.js"))).unwrap();
-        assert_eq!(
-            script,
-            format!(
-                "import './{}'; fetch('{}')",
-                path("snippets/a-1/inline0.js"),
-                path("app.wasm")
-            )
-        );
+        assert_eq!(script, format!("import './{}'; fetch('{}')", path("snippets/a-1/inline0.js"), path("app.wasm")));
         assert_eq!(manifest["files"]["robots.txt"]["path"], "robots.txt");
         assert_eq!(manifest["files"]["robots.txt"]["immutable"], false);
         assert_eq!(manifest["files"]["robots.txt"]["br"], Value::Null);
@@ -318,23 +246,12 @@ mod tests {
     fn what_is_unchanged_stays_untouched_and_what_is_old_goes() {
         let site = folder("sync");
         let first = written(&site.0, "one");
-        let wasm = site
-            .0
-            .join(first["files"]["app.wasm"]["path"].as_str().unwrap());
+        let wasm = site.0.join(first["files"]["app.wasm"]["path"].as_str().unwrap());
         let before = wasm.metadata().unwrap().modified().unwrap();
         let second = written(&site.0, "two");
         assert_eq!(wasm.metadata().unwrap().modified().unwrap(), before);
-        assert!(
-            !site
-                .0
-                .join(first["files"]["app.js"]["path"].as_str().unwrap())
-                .exists()
-        );
-        assert!(
-            site.0
-                .join(second["files"]["app.js"]["path"].as_str().unwrap())
-                .exists()
-        );
+        assert!(!site.0.join(first["files"]["app.js"]["path"].as_str().unwrap()).exists());
+        assert!(site.0.join(second["files"]["app.js"]["path"].as_str().unwrap()).exists());
     }
 
     #[test]

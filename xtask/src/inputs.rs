@@ -34,19 +34,11 @@ pub fn digest(root: &Path) -> Result<String> {
             files.extend(files_below(&path)?);
         }
     }
-    files.retain(|file| {
-        !NOT_FOR_BROWSERS
-            .iter()
-            .any(|part| file.starts_with(root.join(part)))
-    });
+    files.retain(|file| !NOT_FOR_BROWSERS.iter().any(|part| file.starts_with(root.join(part))));
     files.sort();
     let mut digest = Sha256::new();
     for file in files {
-        let name = file
-            .strip_prefix(root)
-            .unwrap_or(&file)
-            .to_string_lossy()
-            .into_owned();
+        let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().into_owned();
         let contents = std::fs::read(&file).with_context(|| format!("could not read {name}"))?;
         // Lengths go in as well, so that no two lists of files run together to the same bytes.
         for part in [name.as_bytes(), &contents] {
@@ -68,9 +60,7 @@ pub fn files_below(path: &Path) -> Result<Vec<PathBuf>> {
         return Ok(vec![path.to_owned()]);
     }
     let mut files = Vec::new();
-    for entry in
-        std::fs::read_dir(path).with_context(|| format!("could not list {}", path.display()))?
-    {
+    for entry in std::fs::read_dir(path).with_context(|| format!("could not list {}", path.display()))? {
         files.extend(files_below(&entry?.path())?);
     }
     Ok(files)

@@ -1,8 +1,5 @@
 //! The project's own commands, `cargo xtask …`: they build, start and check Oleada, and set up what a machine lacks.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "these commands read the environment: CARGO, PATH, CI"
-)]
+#![allow(clippy::disallowed_methods, reason = "these commands read the environment: CARGO, PATH, CI")]
 
 mod apt;
 mod bundle;
@@ -62,10 +59,7 @@ fn main() -> ExitCode {
         Command::Run { arguments } => run::run(&arguments),
         Command::Test { arguments } => test::test(&arguments),
         Command::Bundle(options) => bundle::bundle(&options).map(|()| ExitCode::SUCCESS),
-        Command::Origin {
-            without_yaws,
-            arguments,
-        } => origin::origin(!without_yaws, &arguments),
+        Command::Origin { without_yaws, arguments } => origin::origin(!without_yaws, &arguments),
         Command::Dist => run::dist(),
         Command::Ci => run::ci(),
     });

@@ -11,19 +11,8 @@ pub fn origin(with_yaws: bool, arguments: &[String]) -> Result<ExitCode> {
     let tools = toolchain::for_tests(with_yaws)?;
     bundle::bundle(&bundle::Options::default())?;
     say::step("origin", "compiling for speed (minutes the first time)");
-    let packages = [
-        "--release",
-        "--package",
-        "oleada-server",
-        "--package",
-        "oleada-tests",
-    ];
-    exec::run(
-        exec::cargo()
-            .arg("build")
-            .args(packages)
-            .args(["--bin", "oleada", "--test", "origin"]),
-    )?;
+    let packages = ["--release", "--package", "oleada-server", "--package", "oleada-tests"];
+    exec::run(exec::cargo().arg("build").args(packages).args(["--bin", "oleada", "--test", "origin"]))?;
 
     let mut command = exec::cargo();
     command

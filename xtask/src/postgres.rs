@@ -31,11 +31,7 @@ impl Postgres {
     /// it as `postgres`, else as `nobody`.
     pub fn start(programs: &Path) -> Result<Self> {
         say::step("setup", "starting a PostgreSQL for the tests");
-        let account = if exec::is_root() {
-            Some(Account::find()?)
-        } else {
-            None
-        };
+        let account = if exec::is_root() { Some(Account::find()?) } else { None };
         let folder = Folder::new(account.as_ref())?;
         let password = random_hex()?;
         initialise(programs, &folder.0, account.as_ref(), &password)?;
@@ -44,18 +40,11 @@ impl Postgres {
             let mut server = launch(programs, &folder.0, account.as_ref(), port)?;
             if wait_until_ready(&mut server, &folder.0)? {
                 let url = format!("postgres://oleada:{password}@127.0.0.1:{port}/postgres");
-                return Ok(Self {
-                    url,
-                    server,
-                    _folder: folder,
-                });
+                return Ok(Self { url, server, _folder: folder });
             }
         }
         let log = std::fs::read_to_string(folder.0.join("log")).unwrap_or_default();
-        bail!(
-            "PostgreSQL does not start: {}",
-            log.lines().next_back().unwrap_or("it said nothing")
-        )
+        bail!("PostgreSQL does not start: {}", log.lines().next_back().unwrap_or("it said nothing"))
     }
 }
 
@@ -63,20 +52,12 @@ impl Drop for Postgres {
     fn drop(&mut self) {
         // INT is PostgreSQL's "fast": it ends its clients and then itself.
         if let Err(error) = exec::end(&mut self.server, Signal::INT) {
-            say::step(
-                "clean-up",
-                format_args!("PostgreSQL did not end: {error:#}"),
-            );
+            say::step("clean-up", format_args!("PostgreSQL did not end: {error:#}"));
         }
     }
 }
 
-fn initialise(
-    programs: &Path,
-    folder: &Path,
-    account: Option<&Account>,
-    password: &str,
-) -> Result<()> {
+fn initialise(programs: &Path, folder: &Path, account: Option<&Account>, password: &str) -> Result<()> {
     let secret = folder.join("password");
     std::fs::write(&secret, password)?;
     own(&secret, account)?;
@@ -89,10 +70,7 @@ fn initialise(
         "--no-sync",
         "--no-instructions",
     ]);
-    command
-        .arg(format!("--pwfile={}", secret.display()))
-        .arg("--pgdata")
-        .arg(folder.join("data"));
+    command.arg(format!("--pwfile={}", secret.display())).arg("--pgdata").arg(folder.join("data"));
     exec::quiet(command.current_dir(folder)).context("could not make a database cluster")?;
     std::fs::remove_file(secret)?;
     Ok(())
@@ -101,11 +79,7 @@ fn initialise(
 fn launch(programs: &Path, folder: &Path, account: Option<&Account>, port: u16) -> Result<Child> {
     let log = std::fs::File::create(folder.join("log"))?;
     let mut command = as_account(programs.join("postgres"), account);
-    command
-        .arg("-D")
-        .arg(folder.join("data"))
-        .arg("-p")
-        .arg(port.to_string());
+    command.arg("-D").arg(folder.join("data")).arg("-p").arg(port.to_string());
     for setting in [
         "listen_addresses=127.0.0.1",
         "unix_socket_directories=",
@@ -119,12 +93,7 @@ fn launch(programs: &Path, folder: &Path, account: Option<&Account>, port: u16) 
     ] {
         command.arg("-c").arg(setting);
     }
-    command
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(log.try_clone()?)
-        .stderr(log)
-        .process_group(0);
+    command.current_dir(folder).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).process_group(0);
     command.spawn().context("could not start PostgreSQL")
 }
 
@@ -137,20 +106,12 @@ fn wait_until_ready(server: &mut Child, folder: &Path) -> Result<bool> {
         }
         // The eighth line of this file says how far the server is.
         let state = std::fs::read_to_string(folder.join("data/postmaster.pid")).unwrap_or_default();
-        if state
-            .lines()
-            .nth(7)
-            .is_some_and(|line| line.trim() == "ready")
-        {
+        if state.lines().nth(7).is_some_and(|line| line.trim() == "ready") {
             return Ok(true);
         }
         if exec::interrupted() || Instant::now() > deadline {
             exec::end(server, Signal::INT)?;
-            bail!(if exec::interrupted() {
-                "interrupted"
-            } else {
-                "PostgreSQL did not get ready in a minute"
-            });
+            bail!(if exec::interrupted() { "interrupted" } else { "PostgreSQL did not get ready in a minute" });
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -164,8 +125,7 @@ struct Account {
 
 impl Account {
     fn find() -> Result<Self> {
-        let accounts =
-            std::fs::read_to_string("/etc/passwd").context("could not read /etc/passwd")?;
+        let accounts = std::fs::read_to_string("/etc/passwd").context("could not read /etc/passwd")?;
         let named = |name: &str| accounts.lines().find_map(|line| Self::parse(line, name));
         named("postgres")
             .or_else(|| named("nobody"))
@@ -177,10 +137,7 @@ impl Account {
         if fields.next()? != name {
             return None;
         }
-        Some(Self {
-            user: fields.nth(1)?.parse().ok()?,
-            group: fields.next()?.parse().ok()?,
-        })
+        Some(Self { user: fields.nth(1)?.parse().ok()?, group: fields.next()?.parse().ok()? })
     }
 }
 
@@ -233,10 +190,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            say::step(
-                "clean-up",
-                format_args!("please remove {}: {error}", self.0.display()),
-            );
+            say::step("clean-up", format_args!("please remove {}: {error}", self.0.display()));
         }
     }
 }
@@ -254,11 +208,9 @@ mod tests {
 
     #[test]
     fn an_account_is_read_by_its_whole_name() {
-        let account = Account::parse(
-            "postgres:x:101:104:PostgreSQL administrator:/var/lib/postgresql:/bin/bash",
-            "postgres",
-        )
-        .unwrap();
+        let account =
+            Account::parse("postgres:x:101:104:PostgreSQL administrator:/var/lib/postgresql:/bin/bash", "postgres")
+                .unwrap();
         assert_eq!((account.user, account.group), (101, 104));
         assert!(Account::parse("postgres2:x:1:1::/:/bin/sh", "postgres").is_none());
         assert!(Account::parse("postgres", "postgres").is_none());

@@ -11,16 +11,9 @@ use crate::{bundle, exec, say, test};
 /// Builds everything and becomes `oleada serve`.
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let binary = build()?;
-    say::step(
-        "run",
-        format_args!("http://{} (Ctrl-C stops it)", address(arguments)),
-    );
+    say::step("run", format_args!("http://{} (Ctrl-C stops it)", address(arguments)));
     // Becoming the server leaves nobody between it and the signals meant for it.
-    let error = exec::command(&binary)
-        .arg("serve")
-        .args(arguments)
-        .current_dir(std::env::current_dir()?)
-        .exec();
+    let error = exec::command(&binary).arg("serve").args(arguments).current_dir(std::env::current_dir()?).exec();
     Err(error).with_context(|| format!("could not start {}", binary.display()))
 }
 
@@ -32,25 +25,15 @@ pub fn dist() -> Result<ExitCode> {
     let file = folder.join("oleada");
     // Copied beside and renamed: a server that runs from the old one is not disturbed.
     let partial = folder.join("oleada.partial");
-    let size = std::fs::copy(&binary, &partial)
-        .with_context(|| format!("could not copy {}", binary.display()))?;
+    let size = std::fs::copy(&binary, &partial).with_context(|| format!("could not copy {}", binary.display()))?;
     std::fs::rename(&partial, &file)?;
-    say::step(
-        "dist",
-        format_args!(
-            "{} is {}",
-            file.display(),
-            say::bytes(usize::try_from(size)?)
-        ),
-    );
+    say::step("dist", format_args!("{} is {}", file.display(), say::bytes(usize::try_from(size)?)));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Runs the check of every change as it is run for the shared branch, where a skipped check counts as failed.
 pub fn ci() -> Result<ExitCode> {
-    test::code(exec::status(
-        exec::command("bash").arg(".ci/run").env("CI", "true"),
-    )?)
+    test::code(exec::status(exec::command("bash").arg(".ci/run").env("CI", "true"))?)
 }
 
 fn build() -> Result<PathBuf> {
@@ -59,14 +42,7 @@ fn build() -> Result<PathBuf> {
     if !binary.exists() {
         say::step("build", "compiling oleada for use (minutes the first time)");
     }
-    exec::run(exec::cargo().args([
-        "build",
-        "--release",
-        "--package",
-        "oleada-server",
-        "--bin",
-        "oleada",
-    ]))?;
+    exec::run(exec::cargo().args(["build", "--release", "--package", "oleada-server", "--bin", "oleada"]))?;
     Ok(binary)
 }
 
@@ -90,18 +66,9 @@ mod tests {
 
     #[test]
     fn the_address_is_the_one_asked_for() {
-        let of = |arguments: &[&str]| {
-            address(
-                &arguments
-                    .iter()
-                    .map(|argument| (*argument).to_owned())
-                    .collect::<Vec<_>>(),
-            )
-        };
-        assert_eq!(
-            of(&["--database", "x", "--listen", "127.0.0.1:1"]),
-            "127.0.0.1:1"
-        );
+        let of =
+            |arguments: &[&str]| address(&arguments.iter().map(|argument| (*argument).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["--database", "x", "--listen", "127.0.0.1:1"]), "127.0.0.1:1");
         assert_eq!(of(&["--listen=[::1]:2"]), "[::1]:2");
     }
 }

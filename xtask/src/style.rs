@@ -17,8 +17,7 @@ pub fn read(file: &Path) -> Result<String> {
 }
 
 fn inline(file: &Path, depth: usize) -> Result<String> {
-    let text = std::fs::read_to_string(file)
-        .with_context(|| format!("could not read {}", file.display()))?;
+    let text = std::fs::read_to_string(file).with_context(|| format!("could not read {}", file.display()))?;
     let mut whole = String::with_capacity(text.len());
     for line in text.lines() {
         let Some(rest) = line.trim_start().strip_prefix("@import") else {
@@ -29,8 +28,8 @@ fn inline(file: &Path, depth: usize) -> Result<String> {
         if depth == 0 {
             bail!("{}: imports go in a circle", file.display());
         }
-        let (name, layer) = parse(rest)
-            .with_context(|| format!("{}: cannot resolve `{}`", file.display(), line.trim()))?;
+        let (name, layer) =
+            parse(rest).with_context(|| format!("{}: cannot resolve `{}`", file.display(), line.trim()))?;
         let imported = inline(&file.with_file_name(name), depth - 1)?;
         match layer {
             Some(layer) => whole.push_str(&format!("@layer {layer} {{\n{imported}}}\n")),
@@ -43,10 +42,7 @@ fn inline(file: &Path, depth: usize) -> Result<String> {
 /// `"name.css" layer(base);` as the name and the layer.
 fn parse(rest: &str) -> Option<(&str, Option<&str>)> {
     let rest = rest.trim().strip_suffix(';')?.trim();
-    let quote = rest
-        .chars()
-        .next()
-        .filter(|first| matches!(first, '"' | '\''))?;
+    let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\''))?;
     let (name, after) = rest[1..].split_once(quote)?;
     let after = after.trim();
     if name.contains("://") || name.is_empty() {
@@ -75,27 +71,13 @@ mod tests {
         std::fs::write(folder.join("a.css"), "a { b: c }\n").unwrap();
         std::fs::write(folder.join("b.css"), "d { e: f }\n").unwrap();
         std::fs::write(folder.join("circle.css"), "@import \"circle.css\";\n").unwrap();
-        std::fs::write(
-            folder.join("far.css"),
-            "@import \"https://example.org/x.css\";\n",
-        )
-        .unwrap();
+        std::fs::write(folder.join("far.css"), "@import \"https://example.org/x.css\";\n").unwrap();
         assert_eq!(
             read(&folder.join("main.css")).unwrap(),
             "@layer a, b;\n@layer a {\na { b: c }\n}\nd { e: f }\np { color: red }\n"
         );
-        assert!(
-            read(&folder.join("circle.css"))
-                .unwrap_err()
-                .to_string()
-                .contains("circle")
-        );
-        assert!(
-            read(&folder.join("far.css"))
-                .unwrap_err()
-                .to_string()
-                .contains("cannot resolve")
-        );
+        assert!(read(&folder.join("circle.css")).unwrap_err().to_string().contains("circle"));
+        assert!(read(&folder.join("far.css")).unwrap_err().to_string().contains("cannot resolve"));
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

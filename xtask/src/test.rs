@@ -38,16 +38,8 @@ pub fn environment(
     let artefacts = root.join("artefacts");
     std::fs::create_dir_all(&artefacts).context("could not make artefacts/")?;
     command.env("OLEADA_TEST_ARTEFACTS", artefacts);
-    command.env(
-        "OLEADA_TEST_BIN",
-        exec::target().join(profile).join("oleada"),
-    );
-    command.envs(
-        tools
-            .programs
-            .iter()
-            .map(|(name, program)| (*name, program)),
-    );
+    command.env("OLEADA_TEST_BIN", exec::target().join(profile).join("oleada"));
+    command.envs(tools.programs.iter().map(|(name, program)| (*name, program)));
     if let Some(postgres) = postgres {
         command.env("OLEADA_TEST_POSTGRES", &postgres.url);
     }
@@ -56,10 +48,7 @@ pub fn environment(
 
 /// How a child ended, as the way this process ends.
 pub fn code(status: ExitStatus) -> Result<ExitCode> {
-    Ok(status
-        .code()
-        .and_then(|code| u8::try_from(code).ok())
-        .map_or(ExitCode::FAILURE, ExitCode::from))
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// Whether the arguments before a `--` choose packages themselves.
@@ -78,12 +67,7 @@ mod tests {
     use super::*;
 
     fn named(arguments: &[&str]) -> bool {
-        names_a_package(
-            &arguments
-                .iter()
-                .map(|argument| (*argument).to_owned())
-                .collect::<Vec<_>>(),
-        )
+        names_a_package(&arguments.iter().map(|argument| (*argument).to_owned()).collect::<Vec<_>>())
     }
 
     #[test]

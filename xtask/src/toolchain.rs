@@ -73,20 +73,11 @@ pub fn wasm_compiler(choice: Choice) -> Result<WasmCompiler> {
             return Ok(WasmCompiler::Own);
         }
         if let Some(rustup) = exec::find("rustup") {
-            say::step(
-                "setup",
-                format_args!("adding the {WASM} target (rustup target add)"),
-            );
+            say::step("setup", format_args!("adding the {WASM} target (rustup target add)"));
             match exec::quiet(exec::command(rustup).args(["target", "add", WASM])) {
                 Ok(_) if own_has_target() => return Ok(WasmCompiler::Own),
-                Ok(_) => say::step(
-                    "setup",
-                    "rustup has the target, but for another compiler than this one",
-                ),
-                Err(error) => say::step(
-                    "setup",
-                    format_args!("rustup cannot add it here: {error:#}"),
-                ),
+                Ok(_) => say::step("setup", "rustup has the target, but for another compiler than this one"),
+                Err(error) => say::step("setup", format_args!("rustup cannot add it here: {error:#}")),
             }
         }
         if choice == Choice::Rustup {
@@ -94,10 +85,7 @@ pub fn wasm_compiler(choice: Choice) -> Result<WasmCompiler> {
         }
     }
     if !debian_is_there() {
-        say::step(
-            "setup",
-            "taking Debian's compiler for the browser bundle instead",
-        );
+        say::step("setup", "taking Debian's compiler for the browser bundle instead");
         if let Err(error) = apt::install(&DEBIAN_WEB) {
             bail!(
                 "no compiler for the browser bundle: {error:#}. Either `rustup target add {WASM}` or Debian's {} will do",
@@ -116,23 +104,17 @@ pub fn wasm_compiler(choice: Choice) -> Result<WasmCompiler> {
 
 fn own_has_target() -> bool {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let Ok(folder) =
-        exec::quiet(exec::command(rustc).args(["--print", "target-libdir", "--target", WASM]))
-    else {
+    let Ok(folder) = exec::quiet(exec::command(rustc).args(["--print", "target-libdir", "--target", WASM])) else {
         return false;
     };
     let Ok(entries) = std::fs::read_dir(folder.trim()) else {
         return false;
     };
-    entries
-        .flatten()
-        .any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
+    entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
 }
 
 fn debian_is_there() -> bool {
-    [DEBIAN_CARGO, DEBIAN_RUSTC, DEBIAN_LINKER]
-        .iter()
-        .all(|file| exec::is_program(Path::new(file)))
+    [DEBIAN_CARGO, DEBIAN_RUSTC, DEBIAN_LINKER].iter().all(|file| exec::is_program(Path::new(file)))
         && Path::new("/usr/lib/rustlib/src/rust/library/std/Cargo.toml").exists()
 }
 
@@ -144,48 +126,34 @@ pub fn wasm_opt() -> Option<PathBuf> {
         return Some(program);
     }
     let Some(npm) = exec::find("npm") else {
-        say::step(
-            "setup",
-            "no npm here, so no wasm-opt: the bundle works, but is two to three times as large",
-        );
+        say::step("setup", "no npm here, so no wasm-opt: the bundle works, but is two to three times as large");
         return None;
     };
-    say::step(
-        "setup",
-        format_args!("installing wasm-opt into target/tools (npm install {BINARYEN})"),
-    );
-    let installed = std::fs::create_dir_all(&folder)
-        .map_err(Into::into)
-        .and_then(|()| {
-            let mut command = exec::command(npm);
-            command
-                .args([
-                    "install",
-                    "--no-save",
-                    "--no-audit",
-                    "--no-fund",
-                    "--no-package-lock",
-                    "--loglevel=error",
-                    "--prefix",
-                ])
-                .arg(&folder)
-                .arg(BINARYEN);
-            exec::quiet(&mut command)
-        });
+    say::step("setup", format_args!("installing wasm-opt into target/tools (npm install {BINARYEN})"));
+    let installed = std::fs::create_dir_all(&folder).map_err(Into::into).and_then(|()| {
+        let mut command = exec::command(npm);
+        command
+            .args([
+                "install",
+                "--no-save",
+                "--no-audit",
+                "--no-fund",
+                "--no-package-lock",
+                "--loglevel=error",
+                "--prefix",
+            ])
+            .arg(&folder)
+            .arg(BINARYEN);
+        exec::quiet(&mut command)
+    });
     match installed {
         Ok(_) if exec::is_program(&program) => Some(program),
         Ok(_) => {
-            say::step(
-                "setup",
-                "npm installed binaryen, but without a wasm-opt; going on without",
-            );
+            say::step("setup", "npm installed binaryen, but without a wasm-opt; going on without");
             None
         }
         Err(error) => {
-            say::step(
-                "setup",
-                format_args!("going on without wasm-opt: {error:#}"),
-            );
+            say::step("setup", format_args!("going on without wasm-opt: {error:#}"));
             None
         }
     }
@@ -225,18 +193,10 @@ const APACHE: Tool = Tool {
     packages: &["apache2-bin"],
     purpose: "tests against Apache",
 };
-const AB: Tool = Tool {
-    variable: "OLEADA_TEST_AB",
-    names: &["ab"],
-    packages: &["apache2-utils"],
-    purpose: "comparisons with ab",
-};
-const YAWS: Tool = Tool {
-    variable: "OLEADA_TEST_YAWS",
-    names: &["yaws"],
-    packages: &["yaws"],
-    purpose: "the comparison with Yaws",
-};
+const AB: Tool =
+    Tool { variable: "OLEADA_TEST_AB", names: &["ab"], packages: &["apache2-utils"], purpose: "comparisons with ab" };
+const YAWS: Tool =
+    Tool { variable: "OLEADA_TEST_YAWS", names: &["yaws"], packages: &["yaws"], purpose: "the comparison with Yaws" };
 
 /// What tests find on this machine.
 pub struct TestTools {
@@ -255,12 +215,8 @@ pub fn for_tests(with_yaws: bool) -> Result<TestTools> {
     if with_yaws {
         tools.push(YAWS);
     }
-    let mut lacking: Vec<&str> = tools
-        .iter()
-        .filter(|tool| look(tool).is_none())
-        .flat_map(|tool| tool.packages)
-        .copied()
-        .collect();
+    let mut lacking: Vec<&str> =
+        tools.iter().filter(|tool| look(tool).is_none()).flat_map(|tool| tool.packages).copied().collect();
     if postgres_programs().is_none() {
         lacking.push("postgresql");
     }
@@ -271,11 +227,7 @@ pub fn for_tests(with_yaws: bool) -> Result<TestTools> {
     for tool in &tools {
         match look(tool) {
             Some(program) => programs.push((tool.variable, program)),
-            None => missing.push(format!(
-                "{} (needs {})",
-                tool.purpose,
-                tool.packages.join(", ")
-            )),
+            None => missing.push(format!("{} (needs {})", tool.purpose, tool.packages.join(", "))),
         }
     }
     let postgres = postgres_programs();
@@ -286,10 +238,7 @@ pub fn for_tests(with_yaws: bool) -> Result<TestTools> {
         say::step("setup", format_args!("skipping {what}"));
     }
     if exec::is_ci() && !missing.is_empty() {
-        bail!(
-            "CI=true, and {} of the checks would be skipped",
-            missing.len()
-        );
+        bail!("CI=true, and {} of the checks would be skipped", missing.len());
     }
     Ok(TestTools { programs, postgres })
 }
@@ -300,10 +249,7 @@ fn provide(packages: &[&str]) {
         return;
     }
     if let Some(obstacle) = apt::obstacle() {
-        say::step(
-            "setup",
-            format_args!("cannot install {}: {obstacle}", packages.join(", ")),
-        );
+        say::step("setup", format_args!("cannot install {}: {obstacle}", packages.join(", ")));
         return;
     }
     if apt::install(packages).is_ok() || packages.len() == 1 {
@@ -325,31 +271,19 @@ fn look(tool: &Tool) -> Option<PathBuf> {
 
 /// The folder of PostgreSQL's server programs: by `PATH`, else the newest of Debian's.
 fn postgres_programs() -> Option<PathBuf> {
-    let complete = |folder: &Path| {
-        ["initdb", "postgres"]
-            .iter()
-            .all(|name| exec::is_program(&folder.join(name)))
-    };
+    let complete = |folder: &Path| ["initdb", "postgres"].iter().all(|name| exec::is_program(&folder.join(name)));
     let by_path = exec::find("initdb")
         .and_then(|file| file.canonicalize().ok())
         .and_then(|file| file.parent().map(Path::to_owned));
-    by_path
-        .filter(|folder| complete(folder))
-        .or_else(|| newest(Path::new("/usr/lib/postgresql"), complete))
+    by_path.filter(|folder| complete(folder)).or_else(|| newest(Path::new("/usr/lib/postgresql"), complete))
 }
 
 fn newest(versions: &Path, complete: impl Fn(&Path) -> bool) -> Option<PathBuf> {
-    let numbered = std::fs::read_dir(versions)
-        .ok()?
-        .flatten()
-        .filter_map(|entry| {
-            let number: u32 = entry.file_name().to_str()?.parse().ok()?;
-            Some((number, entry.path().join("bin")))
-        });
-    numbered
-        .filter(|(_, folder)| complete(folder))
-        .max_by_key(|(number, _)| *number)
-        .map(|(_, folder)| folder)
+    let numbered = std::fs::read_dir(versions).ok()?.flatten().filter_map(|entry| {
+        let number: u32 = entry.file_name().to_str()?.parse().ok()?;
+        Some((number, entry.path().join("bin")))
+    });
+    numbered.filter(|(_, folder)| complete(folder)).max_by_key(|(number, _)| *number).map(|(_, folder)| folder)
 }
 
 #[cfg(test)]
@@ -380,10 +314,7 @@ mod tests {
                 .map(|value| value.to_string_lossy().into_owned())
         };
         assert_eq!(set("RUSTC").as_deref(), Some(DEBIAN_RUSTC));
-        assert_eq!(
-            set("CARGO_UNSTABLE_BUILD_STD").as_deref(),
-            Some("std,panic_abort")
-        );
+        assert_eq!(set("CARGO_UNSTABLE_BUILD_STD").as_deref(), Some("std,panic_abort"));
         assert_eq!(set("RUSTUP_TOOLCHAIN"), None);
     }
 }
