@@ -14,7 +14,7 @@ use crate::{exec, inputs, say};
 /// The cargo profile of the bundle. Tests use the bundle that is shipped, so that what passes is what people get.
 const PROFILE: &str = "wasm";
 /// What the wasm file may weigh as browsers fetch it, in bytes of brotli. It is most of what a first visit costs.
-const WASM_BUDGET: usize = 300_000;
+const WASM_BUDGET: usize = 200_000;
 /// What browsers of the last years all have. `--all-features` would let wasm-opt write what they reject.
 const WASM_OPT: [&str; 8] = [
     "-Oz",
