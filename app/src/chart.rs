@@ -81,7 +81,7 @@ pub struct Chart {
     pub left: String,
     /// Title of the right axis; `None` = no right axis.
     pub right: Option<String>,
-    /// Series, drawn in this order.
+    /// Series in the legend's order; the first is drawn on top.
     pub series: Vec<Series>,
     /// Areas between them, drawn below them.
     pub bands: Vec<Band>,

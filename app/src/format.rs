@@ -36,9 +36,14 @@ pub fn number(value: f64) -> String {
     if text == "0" { "<0.001".to_owned() } else { text.to_owned() }
 }
 
-/// [`number`], or a dash.
+/// [`number`] with its zeros kept, so that figures below each other line up: `7.00`, `79.0`, `421`. A dash where there is none.
 pub fn maybe(value: Option<f64>) -> String {
-    value.map_or_else(|| NONE.to_owned(), number)
+    match value {
+        Some(v) if v.is_finite() && (0.1..9.995).contains(&v) => format!("{v:.2}"),
+        Some(v) if v.is_finite() && (9.995..99.95).contains(&v) => format!("{v:.1}"),
+        Some(v) => number(v),
+        None => NONE.to_owned(),
+    }
 }
 
 /// A whole number that may be absent.
@@ -58,8 +63,8 @@ pub fn ms(value: Option<f64>) -> String {
 /// A large figure split into number and unit, so that the unit can be set smaller.
 pub fn ms_parts(value: Option<f64>) -> (String, &'static str) {
     match value {
-        Some(v) if v.is_finite() && v >= 10_000.0 => (number(v / 1000.0), "s"),
-        Some(v) if v.is_finite() => (number(v), "ms"),
+        Some(v) if v.is_finite() && v >= 10_000.0 => (maybe(Some(v / 1000.0)), "s"),
+        Some(v) if v.is_finite() => (maybe(Some(v)), "ms"),
         _ => (NONE.to_owned(), ""),
     }
 }
@@ -160,6 +165,13 @@ impl Utc {
         format!("{:04}-{:02}-{:02}T{h:02}:{m:02}:{s:02}Z", self.year, self.month, self.day)
     }
 
+    /// For lists: `1 Dec 2026, 10:00 UTC`.
+    pub fn short(self) -> String {
+        let (h, m, _) = self.time();
+        let month = MONTHS.get(usize::from(self.month) - 1).copied().unwrap_or_default();
+        format!("{} {month} {}, {h:02}:{m:02} UTC", self.day, self.year)
+    }
+
     /// For people: `1 Dec 2026, 10:00:00 UTC`.
     pub fn words(self) -> String {
         let (h, m, s) = self.time();
@@ -207,6 +219,7 @@ mod tests {
         ] {
             assert_eq!(number(value), text, "{value}");
         }
+        assert_eq!((maybe(Some(7.0)), maybe(Some(79.0)), maybe(Some(0.0)), maybe(None)), ("7.00".into(), "79.0".into(), "0".into(), "–".into()));
         assert_eq!((ms(Some(12_340.0)), ms(Some(0.5)), ms(None), ms(Some(f64::NAN))), ("12.3 s".into(), "0.5 ms".into(), "–".into(), "–".into()));
     }
 

@@ -3,6 +3,8 @@
 //! With the feature `ssr` (the server) each module of [`pages`] has a struct of everything its page shows and a `render`
 //! function; nothing here loads, saves or waits. With the feature `hydrate` (the browser bundle, wasm) only the [`islands`]
 //! are alive: the few parts of a page that move. Charts are laid out and drawn by the same code on both sides.
+// A page's type nests as deep as its elements.
+#![recursion_limit = "256"]
 
 pub mod chart;
 pub mod format;

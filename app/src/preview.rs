@@ -114,12 +114,14 @@ fn arrivals(arrivals: Arrivals, duration: Duration, rows: u64) -> Preview {
     let (count, seconds) = (arrivals.count(), duration.as_secs_f64());
     let total = count.saturating_mul(rows);
     let each = if rows == 1 { String::new() } else { format!(" Each makes {rows} requests.") };
-    let step = seconds / f64::from(POINTS);
-    let samples = (0..POINTS).map(|i| {
-        let (from, to) = (f64::from(i) * step, f64::from(i + 1) * step);
-        let started = arrivals.before(Duration::from_secs_f64(to)) - arrivals.before(Duration::from_secs_f64(from));
-        (from, started as f64 / step)
-    });
+    // Stretches long enough that one client more or less in one of them does not look like a wave.
+    let stretches = ((count / 20) as u32).clamp(6, POINTS);
+    let step = seconds / f64::from(stretches);
+    let rate = |i: u32| {
+        let started = arrivals.before(Duration::from_secs_f64(f64::from(i + 1) * step)) - arrivals.before(Duration::from_secs_f64(f64::from(i) * step));
+        started as f64 / step
+    };
+    let samples = (0..=stretches).map(|i| (f64::from(i) * step, rate(i.min(stretches - 1))));
     Preview {
         headline: format!("This sends about {}", format::plural(total, "request", "requests")),
         detail: format!(

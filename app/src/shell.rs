@@ -104,7 +104,7 @@ fn write_head(out: &mut String, chrome: &Chrome, head: &Head) {
 /// The mark: a wave running through three bars.
 const LOGO: &str = "<svg class=\"logo\" viewBox=\"0 0 32 32\" width=\"28\" height=\"28\" aria-hidden=\"true\" focusable=\"false\">\
      <rect class=\"logo-ground\" width=\"32\" height=\"32\" rx=\"8\"/>\
-     <path class=\"logo-wave\" d=\"M4 21c3.5 0 4.5-9 8-9s4.5 8 8 8 4.500-5 8-5\" fill=\"none\" stroke-width=\"3\" stroke-linecap=\"round\"/></svg>";
+     <path class=\"logo-wave\" d=\"M4 21c3.5 0 4.5-9 8-9s4.5 8 8 8 4.5-5 8-5\" fill=\"none\" stroke-width=\"3\" stroke-linecap=\"round\"/></svg>";
 
 fn write_header(out: &mut String, chrome: &Chrome) {
     let home = if chrome.viewer.is_some() { "/dashboard" } else { "/" };

@@ -161,6 +161,19 @@ impl RunState {
     }
 }
 
+/// The shape (path data in a box of 16) of a state's class, so that it can be told without colour: ring, half, dot, tick, square, cross, bolt.
+pub fn state_shape(class: &str) -> &'static str {
+    match class {
+        "queued" | "verifying" => "M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11",
+        "starting" | "draining" => "M8 2.5v11a5.5 5.5 0 1 0 0-11zM8 2.5a5.5 5.5 0 1 1 0 11",
+        "running" => "M4.5 2.5l9 5.5l-9 5.5z",
+        "finished" => "M3 8.5l3.5 3.5l6.5-8",
+        "stopped" => "M3.5 3.5h9v9h-9z",
+        "interrupted" => "M9 1.5l-5 7.5h3.5l-1 5.5l5.5-8h-3.5z",
+        _ => "M4 4l8 8M12 4l-8 8",
+    }
+}
+
 /// The few figures of a run that lists show. Times in milliseconds; `None` = no value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {

@@ -119,8 +119,7 @@ pub(super) fn scene(chart: &Chart, viewport: &Viewport) -> Scene {
     };
     scene.axes(chart, viewport, &left, right_ticks.as_deref());
     scene.bands(chart, viewport);
-    for (index, series) in chart.series.iter().enumerate().filter(|(i, _)| viewport.shows(*i)) {
-        let _ = index;
+    for (_, series) in chart.series.iter().enumerate().rev().filter(|(i, _)| viewport.shows(*i)) {
         match series.mark {
             Mark::Lane => scene.lane(series, viewport),
             Mark::Line | Mark::Area => scene.line(series, chart),

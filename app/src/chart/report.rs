@@ -17,11 +17,6 @@ fn error_share(p: &Point) -> Option<f64> {
     (p.errors > 0).then(|| p.errors as f64 / (p.ok + p.errors) as f64)
 }
 
-/// Seconds without any client are no statement about the test: they are left open at its end.
-fn clients(p: &Point) -> Option<f64> {
-    Some(p.clients)
-}
-
 fn end_of(points: &[Point], step: u32, planned_s: Option<f64>) -> f64 {
     let seen = points.last().map_or(0.0, |p| f64::from(p.t + step - 1));
     seen.max(planned_s.unwrap_or(0.0)).max(1.0)
@@ -30,16 +25,16 @@ fn end_of(points: &[Point], step: u32, planned_s: Option<f64>) -> f64 {
 /// Response time and clients of one run. `step` is the number of seconds in a point, `planned_s` draws the axis to the planned end.
 pub fn response_times(id: &str, points: &[Point], step: u32, planned_s: Option<f64>) -> Chart {
     let mut all = vec![
-        series("Clients", "s-clients", Side::Right, Mark::Area, "", points, clients),
-        series("Max", "s-max", Side::Left, Mark::Line, "ms", points, |p| p.max),
-        series("p99", "s-p99", Side::Left, Mark::Line, "ms", points, |p| p.p99),
-        series("p95", "s-p95", Side::Left, Mark::Line, "ms", points, |p| p.p95),
         series("p50", "s-p50", Side::Left, Mark::Line, "ms", points, |p| p.p50),
+        series("p95", "s-p95", Side::Left, Mark::Line, "ms", points, |p| p.p95),
+        series("p99", "s-p99", Side::Left, Mark::Line, "ms", points, |p| p.p99),
+        series("Max", "s-max", Side::Left, Mark::Line, "ms", points, |p| p.max),
+        series("Clients", "s-clients", Side::Right, Mark::Area, "", points, |p| Some(p.clients)),
         series("Errors", "s-errors", Side::Left, Mark::Lane, "%", points, error_share),
     ];
     // A few very slow answers would press all else to the floor: then the maximum waits to be switched on.
     let top = |s: &Series| s.samples.iter().map(|(_, y)| *y).fold(0.0, f64::max);
-    all[1].hidden = top(&all[1]) > 3.0 * top(&all[2]);
+    all[3].hidden = top(&all[3]) > 3.0 * top(&all[2]);
     let end_s = end_of(points, step, planned_s);
     Chart {
         id: id.to_owned(),
@@ -48,7 +43,7 @@ pub fn response_times(id: &str, points: &[Point], step: u32, planned_s: Option<f
         left: "Response time in ms".to_owned(),
         right: Some("Clients".to_owned()),
         series: all,
-        bands: vec![Band { lower: 4, upper: 3, class: "b-p95".to_owned() }, Band { lower: 3, upper: 2, class: "b-p99".to_owned() }],
+        bands: vec![Band { lower: 0, upper: 1, class: "b-p95".to_owned() }, Band { lower: 1, upper: 2, class: "b-p99".to_owned() }],
         end_s,
         step_s: f64::from(step),
     }

@@ -9,7 +9,8 @@ pub fn thin(samples: &[(f64, f64)], from: f64, to: f64, columns: usize, gap: f64
     let mut column: Option<Column> = None;
     let mut last: Option<f64> = None;
     for &(x, y) in samples.iter().filter(|(x, y)| y.is_finite() && *x >= from && *x <= to) {
-        let index = ((x - from) / width) as u64;
+        // The very end belongs to the last column.
+        let index = (((x - from) / width) as u64).min(columns.max(1) as u64 - 1);
         let broken = last.is_none_or(|previous| x - previous > gap);
         match &mut column {
             Some(open) if open.index == index && !broken => open.add(x, y),

@@ -114,7 +114,7 @@ fn value_text(value: Option<f64>, series: &crate::chart::Series) -> String {
 }
 
 /// The figure: title, legend, drawing, sentence.
-pub fn figure(chart: Signal<Chart>) -> impl IntoView {
+pub fn figure(chart: Signal<Chart>) -> AnyView {
     let count = chart.with_untracked(|c| c.series.len());
     let view = View { chart, switched: RwSignal::new(vec![None; count]), log: RwSignal::new(false), moment: RwSignal::new(None) };
     // Only a chart that can be moved through says so; the server's stays a picture.
@@ -153,6 +153,7 @@ pub fn figure(chart: Signal<Chart>) -> impl IntoView {
             <p class="chart-says">{move || chart.with(|c| c.description.clone())}</p>
         </figure>
     }
+    .into_any()
 }
 
 fn legend_button(view: View, index: usize) -> impl IntoView {

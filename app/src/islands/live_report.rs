@@ -10,7 +10,7 @@ use crate::chart::timeline::Timeline;
 use crate::chart::{Chart, report};
 use crate::format;
 use crate::live::{self, StateEvent};
-use crate::view::RunState;
+use crate::view::{RunState, state_shape};
 
 /// Seconds without news after which a running page says that it is stale.
 const STALE_AFTER_S: u32 = 4;
@@ -34,12 +34,20 @@ pub fn LiveReport(
     view! {
         <div class="live">
             <div class="live-state">
-                <p class="state-line" role="status">{move || live.sentence()}</p>
+                <p class="state-line" role="status">
+                    <span class=move || format!("badge {}", live.state.with(|s| s.state.class()))>
+                        <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true" focusable="false">
+                            <path d=move || live.state.with(|s| state_shape(s.state.class())) />
+                        </svg>
+                        {move || live.state.with(|s| s.state.label())}
+                    </span>
+                    <span>{move || live.sentence()}</span>
+                </p>
                 <progress class="progress" max="1000" value=move || live.progress().to_string() aria-label="Progress"></progress>
                 <p class="stale" role="status">{move || live.news()}</p>
             </div>
             <dl class="figures">
-                {figure("Requests per second", "answered ok, last second", move || live.last(|p| format::count(p.ok)))}
+                {figure("Requests/s", "answered ok, last second", move || live.last(|p| format::count(p.ok)))}
                 {figure("p50", "ms, last second", move || live.last(|p| format::maybe(p.p50)))}
                 {figure("p95", "ms, last second", move || live.last(|p| format::maybe(p.p95)))}
                 {figure("p99", "ms, last second", move || live.last(|p| format::maybe(p.p99)))}
@@ -63,8 +71,8 @@ pub fn LiveReport(
     }
 }
 
-fn figure(label: &'static str, note: &'static str, value: impl Fn() -> String + Send + Sync + 'static) -> impl IntoView {
-    view! { <div class="figure"><dt>{label}</dt><dd>{value}</dd><dd class="note">{note}</dd></div> }
+fn figure(label: &'static str, note: &'static str, value: impl Fn() -> String + Send + Sync + 'static) -> AnyView {
+    view! { <div class="figure"><dt>{label}</dt><dd>{value}</dd><dd class="note">{note}</dd></div> }.into_any()
 }
 
 /// What is known of the run.
@@ -134,16 +142,15 @@ impl Live {
 
     fn sentence(&self) -> String {
         let state = self.state.get();
-        let word = state.state.label();
         match (state.state, state.position, state.duration_s) {
-            (RunState::Queued, Some(1), _) => "Queued: next in line. It starts by itself.".to_owned(),
-            (RunState::Queued, Some(n), _) => format!("Queued: number {n} in line. It starts by itself."),
+            (RunState::Queued, Some(1), _) => "Next in line. It starts by itself.".to_owned(),
+            (RunState::Queued, Some(n), _) => format!("Number {n} in line. It starts by itself."),
             (RunState::Running, _, Some(d)) => {
                 let left = (d - self.elapsed_s()).max(0.0).round();
-                format!("Running: {} of {}, {} left", format::duration_s(self.elapsed_s().floor().min(d)), format::duration_s(d), format::duration_s(left))
+                format!("{} of {}, {} left", format::duration_s(self.elapsed_s().floor().min(d)), format::duration_s(d), format::duration_s(left))
             }
-            (RunState::Running, _, None) => format!("Running for {}", format::duration_s(self.elapsed_s().floor())),
-            _ => format!("{word}. {}", state.state.explanation()),
+            (RunState::Running, _, None) => format!("For {}", format::duration_s(self.elapsed_s().floor())),
+            _ => state.state.explanation().to_owned(),
         }
     }
 

@@ -130,6 +130,8 @@ struct Row {
     values: Vec<Option<f64>>,
     better: Better,
     show: fn(f64) -> String,
+    /// How a difference is written.
+    show_change: fn(f64) -> String,
 }
 
 fn head(runs: &[ComparedRun]) -> AnyView {
@@ -160,7 +162,7 @@ fn body(rows: &[Row]) -> AnyView {
                 .enumerate()
                 .map(|(i, value)| {
                     let text = value.map_or_else(|| format::NONE.to_owned(), row.show);
-                    let (difference, class) = difference(*value, first, row.better, row.show);
+                    let (difference, class) = difference(*value, first, row.better, row.show_change);
                     view! {
                         <td class="num">{text}{(i > 0).then(|| view! { <span class=format!("diff {class}")>{difference}</span> })}</td>
                     }
@@ -176,6 +178,14 @@ fn count(value: f64) -> String {
     format::count(value.round().max(0.0) as u64)
 }
 
+fn plain(value: f64) -> String {
+    format::maybe(Some(value))
+}
+
+fn points(value: f64) -> String {
+    format!("{} points", format::number(value * 100.0))
+}
+
 fn share(value: f64) -> String {
     format::percent(Some(value))
 }
@@ -183,16 +193,16 @@ fn share(value: f64) -> String {
 fn figures(runs: &[ComparedRun]) -> AnyView {
     let of = |pick: &dyn Fn(&ResultDoc) -> Option<f64>| runs.iter().map(|r| r.result.as_ref().and_then(pick)).collect::<Vec<_>>();
     let mut rows = vec![
-        Row { label: "Requests per second", values: of(&|r| r.requests_per_second), better: Better::Higher, show: format::number },
-        Row { label: "Error share", values: of(&|r| (r.ledger.finished() > 0).then_some(r.error_rate)), better: Better::Lower, show: share },
-        Row { label: "Peak clients", values: of(&|r| Some(r.peak_clients as f64)), better: Better::Neither, show: count },
-        Row { label: "Length, s", values: of(&|r| Some(r.duration_s)), better: Better::Neither, show: format::number },
+        Row { label: "Requests per second", values: of(&|r| r.requests_per_second), better: Better::Higher, show: plain, show_change: format::number },
+        Row { label: "Error share", values: of(&|r| (r.ledger.finished() > 0).then_some(r.error_rate)), better: Better::Lower, show: share, show_change: points },
+        Row { label: "Peak clients", values: of(&|r| Some(r.peak_clients as f64)), better: Better::Neither, show: count, show_change: count },
+        Row { label: "Length, s", values: of(&|r| Some(r.duration_s)), better: Better::Neither, show: plain, show_change: format::number },
     ];
     let labels = ["Smallest, ms", "Mean, ms", "Standard deviation, ms", "p50, ms", "p66, ms", "p75, ms", "p80, ms", "p90, ms", "p95, ms", "p98, ms", "p99, ms", "p99.9, ms", "Largest, ms"];
     for (i, label) in labels.into_iter().enumerate() {
-        rows.push(Row { label, values: of(&|r| distribution(&r.latency_ms).get(i).and_then(|(_, v)| *v)), better: Better::Lower, show: format::number });
+        rows.push(Row { label, values: of(&|r| distribution(&r.latency_ms).get(i).and_then(|(_, v)| *v)), better: Better::Lower, show: plain, show_change: format::number });
     }
-    rows.push(Row { label: "Received, MB", values: of(&|r| Some(r.bytes.received as f64 / 1e6)), better: Better::Neither, show: format::number });
+    rows.push(Row { label: "Received, MB", values: of(&|r| Some(r.bytes.received as f64 / 1e6)), better: Better::Neither, show: plain, show_change: format::number });
     let table = view! {
         <table class="data compare">
             <caption class="visually-hidden">"Figures of the runs side by side"</caption>
@@ -220,12 +230,12 @@ fn curves(runs: &[ComparedRun]) -> AnyView {
 
 fn ledgers(runs: &[ComparedRun]) -> AnyView {
     let of = |pick: &dyn Fn(&ResultDoc) -> u64| runs.iter().map(|r| r.result.as_ref().map(|d| pick(d) as f64)).collect::<Vec<_>>();
-    let plain = |label: &'static str, values| Row { label, values, better: Better::Neither, show: count };
-    let mut rows = vec![plain("Planned", of(&|r| r.ledger.planned)), plain("Dropped", of(&|r| r.ledger.dropped)), plain("Sent", of(&|r| r.ledger.sent))];
+    let neutral = |label: &'static str, values| Row { label, values, better: Better::Neither, show: count, show_change: count };
+    let mut rows = vec![neutral("Planned", of(&|r| r.ledger.planned)), neutral("Dropped", of(&|r| r.ledger.dropped)), neutral("Sent", of(&|r| r.ledger.sent))];
     let names = outcomes(&oleada_engine::window::Ledger::default());
     for (i, (label, ..)) in names.into_iter().enumerate() {
         let values = of(&|r| outcomes(&r.ledger).get(i).map_or(0, |o| o.2));
-        rows.push(Row { label, values, better: if i == 0 { Better::Higher } else { Better::Lower }, show: count });
+        rows.push(Row { label, values, better: if i == 0 { Better::Higher } else { Better::Lower }, show: count, show_change: count });
     }
     let table = view! {
         <table class="data compare">
@@ -287,6 +297,6 @@ mod tests {
         assert_eq!(ms(Some(5.0), Some(0.0)), ("+5 (new)".into(), "worse"));
         assert_eq!(ms(Some(0.0), Some(0.0)), ("no difference".into(), "same"));
         assert_eq!(ms(None, Some(1.0)), ("–".into(), "same"));
-        assert_eq!(difference(Some(0.02), Some(0.01), Better::Lower, share).0, "+1 % (+100 %)");
+        assert_eq!(difference(Some(0.02), Some(0.01), Better::Lower, points).0, "+1 points (+100 %)");
     }
 }

@@ -6,7 +6,7 @@ use crate::shell::{Head, document};
 use crate::ui::badge::{host_badge, run_badge};
 use crate::ui::empty::empty;
 use crate::ui::runs::run_table;
-use crate::ui::time::moment;
+use crate::ui::time::moment_short;
 use crate::view::{Chrome, HostRow, RunRow};
 
 /// `GET /dashboard`.
@@ -75,7 +75,7 @@ fn active(runs: &[RunRow]) -> AnyView {
                 <li class="card">
                     <a class="card-link" href=format!("/runs/{}", run.id)>{run.test_name.clone()}</a>
                     {run_badge(run.state, run.position)}
-                    <span class="muted">{match run.started_at { Some(at) => view! { "since "{moment(at)} }.into_any(), None => view! { "asked for "{moment(run.created_at)} }.into_any() }}</span>
+                    <span class="muted">{match run.started_at { Some(at) => view! { "since "{moment_short(at)} }.into_any(), None => view! { "asked for "{moment_short(run.created_at)} }.into_any() }}</span>
                 </li>
             }
         })

@@ -75,8 +75,8 @@ fn body(page: &HomePage) -> AnyView {
 /// Invented, and labelled so: a site that copes until about forty clients.
 fn example() -> AnyView {
     let points: Vec<Point> = (0..60u32)
-        .filter(|t| !(44..46).contains(t))
         .map(|t| {
+            let answers = !(44..46).contains(&t);
             let x = f64::from(t);
             let wave = (x * 0.9).sin() * 3.0 + (x * 2.3).sin() * 2.0;
             let strain = if t > 38 { (x - 38.0).powf(1.45) * 3.2 } else { 0.0 };
@@ -87,11 +87,11 @@ fn example() -> AnyView {
                 sent: 400,
                 ok: if t > 46 { 385 } else { 400 },
                 errors: if t > 46 { u64::from(t % 3) * 9 + 4 } else { 0 },
-                clients: 1.0 + x * 0.85,
-                p50: Some(p50),
-                p95: Some(p95),
-                p99: Some(p95 + 18.0 + wave.abs() * 2.0 + strain * 0.6),
-                max: Some(p95 + 60.0),
+                clients: (1.0 + x * 0.85).round(),
+                p50: answers.then_some(p50),
+                p95: answers.then_some(p95),
+                p99: answers.then_some(p95 + 18.0 + wave.abs() * 2.0 + strain * 0.6),
+                max: answers.then_some(p95 + 60.0),
                 ..Point::default()
             }
         })

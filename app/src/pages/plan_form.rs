@@ -169,7 +169,7 @@ const LOADS: &[(&str, &str, &str, &str)] = &[
     ("per_test", "Clients per test", "So many clients in all, spread evenly over the time.", "M6 34V26M18 34V26M30 34V26M42 34V26M54 34V26M66 34V26M78 34V26M90 34V26"),
     ("per_second", "Clients per second", "A steady rate, however slow the target gets.", "M4 14H92M4 34V14M15 34V14M26 34V14M37 34V14M48 34V14M59 34V14M70 34V14M81 34V14M92 34V14"),
     ("maintain", "Maintain client load", "A number of clients at once, from one level to another.", "M4 34L92 8"),
-    ("fixed_count", "Fixed count", "So many requests, as fast as so many clients can.", "M4 8H76V34M84 34h8"),
+    ("fixed_count", "Fixed count", "So many requests, as fast as so many clients can.", "M4 9h12M20 9h16M40 9h10M54 9h14M72 9h12M4 18h18M26 18h10M40 18h16M60 18h10M4 27h10M18 27h14M36 27h18M58 27h16"),
 ];
 
 fn load(form: &PlanForm, errors: &[FieldError]) -> AnyView {

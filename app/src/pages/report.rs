@@ -72,7 +72,7 @@ fn outcome(result: &ResultDoc) -> (Tone, String) {
         return (Tone::Good, format!("All {} were answered ok.", format::plural(ok, "request", "requests")));
     }
     let tone = if result.error_rate < 0.01 { Tone::Mixed } else { Tone::Bad };
-    (tone, format!("{} of {} failed ({}).", format::count(failed), format::plural(ended, "request", "requests"), format::percent(Some(result.error_rate))))
+    (tone, format!("{} of {} failed ({}).", format::count(failed), format::plural(ended, "request", "requests"), format::percent(Some(failed as f64 / ended as f64))))
 }
 
 /// Who limited the run, in words.
@@ -91,8 +91,8 @@ fn verdict(result: &ResultDoc) -> AnyView {
         tone = Tone::Mixed;
     }
     let (class, word, shape) = match tone {
-        Tone::Good => ("verdict good", "Passed as planned", "M5 12.500l5 5l9-11"),
-        Tone::Mixed => ("verdict warn", "Finished with remarks", "M12 5v9M12 18v.500"),
+        Tone::Good => ("verdict good", "Passed as planned", "M5 12.5l5 5l9-11"),
+        Tone::Mixed => ("verdict warn", "Finished with remarks", "M12 5v9M12 18v.5"),
         Tone::Bad => ("verdict bad", "Failures", "M6 6l12 12M18 6l-12 12"),
     };
     let end = match result.end_reason {
@@ -119,11 +119,11 @@ fn verdict(result: &ResultDoc) -> AnyView {
 
 fn figures(result: &ResultDoc) -> AnyView {
     let latency = &result.latency_ms;
-    let rate = result.requests_per_second.map_or_else(|| format::NONE.to_owned(), format::number);
+    let rate = format::maybe(result.requests_per_second);
     let share = if result.ledger.finished() == 0 { None } else { Some(result.error_rate) };
     view! {
         <dl class="figures">
-            {figure("Requests per second", rate, "", "answered, on average")}
+            {figure("Requests/s", rate, "", "answered, on average")}
             {time_figure("p50", latency.p50, "half were faster")}
             {time_figure("p95", latency.p95, "19 of 20 were faster")}
             {time_figure("p99", latency.p99, "99 of 100 were faster")}
@@ -174,7 +174,7 @@ fn ledger(ledger: &Ledger) -> AnyView {
             view! {
                 <tr class=if n == 0 { "zero" } else { "" }>
                     <th scope="row">{name}<span class="sub">{note}</span></th>
-                    <td class="bar-cell">{meter(part.unwrap_or(0.0), tone)}</td>
+                    <td class="bar-cell">{(n > 0).then(|| meter(part.unwrap_or(0.0), tone))}</td>
                     <td class="num">{format::count(n)}</td>
                     <td class="num">{format::percent(part)}</td>
                 </tr>

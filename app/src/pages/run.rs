@@ -102,7 +102,7 @@ pub fn render(chrome: &Chrome, page: &RunPage) -> String {
             <div class="page-head">
                 <div>
                     <h1 class="break">{page.test_name.clone()}</h1>
-                    <p class="run-line">{run_badge(page.state, page.position)} <span>{words::load_sentence(page.plan.load, page.plan.duration_s)}</span></p>
+                    <p class="run-line">{over.then(|| run_badge(page.state, page.position))} <span>{words::load_sentence(page.plan.load, page.plan.duration_s)}</span></p>
                 </div>
                 {(!page.is_public()).then(|| actions(page, over))}
             </div>

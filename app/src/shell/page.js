@@ -13,10 +13,12 @@
         try { localStorage.setItem("theme", root.dataset.theme); } catch { /* private window: lasts for this page */ }
       });
     }
-    const zone = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
+    const parts = { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
+    const short = new Intl.DateTimeFormat(undefined, parts);
+    const long = new Intl.DateTimeFormat(undefined, { ...parts, second: "2-digit" });
     for (const time of document.querySelectorAll("time[datetime]")) {
       const at = new Date(time.dateTime);
-      if (!Number.isNaN(at.getTime())) { time.title = time.textContent; time.textContent = zone.format(at); }
+      if (!Number.isNaN(at.getTime())) { time.title = time.textContent; time.textContent = ("short" in time.dataset ? short : long).format(at); }
     }
     for (const button of document.querySelectorAll("[data-copy]")) {
       const source = document.getElementById(button.dataset.copy);

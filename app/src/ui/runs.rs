@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::badge::run_badge;
 use super::table::scroll;
-use super::time::moment;
+use super::time::moment_short;
 use crate::format;
 use crate::view::{Figures, RunRow};
 
@@ -59,7 +59,7 @@ fn row(run: &RunRow, choose: bool, with_test: bool) -> AnyView {
         <tr>
             {choose.then(|| view! { <td class="tick-cell"><input type="checkbox" name="run" value=run.id.clone() aria-label=label /></td> })}
             {with_test.then(|| view! { <th scope="row"><a href=href.clone()>{run.test_name.clone()}</a></th> })}
-            <td class="when">{if with_test { moment(at) } else { view! { <a href=href>{moment(at)}</a> }.into_any() }}</td>
+            <td class="when">{if with_test { moment_short(at) } else { view! { <a href=href>{moment_short(at)}</a> }.into_any() }}</td>
             <td>{run_badge(run.state, run.position)}</td>
             <td class="num">{format::maybe(requests_per_second)}</td>
             <td class="num">{format::maybe(p50)}</td>

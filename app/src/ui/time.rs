@@ -10,6 +10,12 @@ pub fn moment(unix_ms: i64) -> AnyView {
     view! { <time datetime=at.iso()>{at.words()}</time> }.into_any()
 }
 
+/// A moment in a list, to the minute.
+pub fn moment_short(unix_ms: i64) -> AnyView {
+    let at = Utc::from_unix_ms(unix_ms);
+    view! { <time datetime=at.iso() data-short="">{at.short()}</time> }.into_any()
+}
+
 /// A moment that may not have come.
 pub fn maybe_moment(unix_ms: Option<i64>) -> AnyView {
     unix_ms.map_or_else(|| "–".into_any(), moment)
