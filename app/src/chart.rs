@@ -163,6 +163,9 @@ impl Series {
     pub fn at(&self, moment: f64, reach: f64) -> Option<f64> {
         let after = self.samples.partition_point(|(x, _)| *x < moment);
         let near = [after.checked_sub(1), Some(after)].into_iter().flatten().filter_map(|i| self.samples.get(i));
-        near.map(|(x, y)| ((x - moment).abs(), *y)).filter(|(d, _)| *d <= reach).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, y)| y)
+        near.map(|(x, y)| ((x - moment).abs(), *y))
+            .filter(|(d, _)| *d <= reach)
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, y)| y)
     }
 }

@@ -219,13 +219,27 @@ mod tests {
         ] {
             assert_eq!(number(value), text, "{value}");
         }
-        assert_eq!((maybe(Some(7.0)), maybe(Some(79.0)), maybe(Some(0.0)), maybe(None)), ("7.00".into(), "79.0".into(), "0".into(), "–".into()));
-        assert_eq!((ms(Some(12_340.0)), ms(Some(0.5)), ms(None), ms(Some(f64::NAN))), ("12.3 s".into(), "0.5 ms".into(), "–".into(), "–".into()));
+        assert_eq!(
+            (maybe(Some(7.0)), maybe(Some(79.0)), maybe(Some(0.0)), maybe(None)),
+            ("7.00".into(), "79.0".into(), "0".into(), "–".into())
+        );
+        assert_eq!(
+            (ms(Some(12_340.0)), ms(Some(0.5)), ms(None), ms(Some(f64::NAN))),
+            ("12.3 s".into(), "0.5 ms".into(), "–".into(), "–".into())
+        );
     }
 
     #[test]
     fn shares_near_the_ends_are_not_rounded_away() {
-        for (share, text) in [(0.0, "0 %"), (0.00001, "<0.01 %"), (0.0321, "3.21 %"), (0.5, "50 %"), (0.99999, ">99.99 %"), (1.0, "100 %"), (0.1, "10 %")] {
+        for (share, text) in [
+            (0.0, "0 %"),
+            (0.00001, "<0.01 %"),
+            (0.0321, "3.21 %"),
+            (0.5, "50 %"),
+            (0.99999, ">99.99 %"),
+            (1.0, "100 %"),
+            (0.1, "10 %"),
+        ] {
             assert_eq!(percent(Some(share)), text);
         }
         assert_eq!(percent(None), "–");
@@ -233,8 +247,14 @@ mod tests {
 
     #[test]
     fn sizes_and_durations() {
-        assert_eq!((bytes(0), bytes(612), bytes(2_097_152), bytes(999_600)), ("0 B".into(), "612 B".into(), "2.1 MB".into(), "1 MB".into()));
-        assert_eq!((duration_s(0.5), duration_s(60.0), duration_s(90.0), duration_s(7500.0)), ("0.5 s".into(), "1 min".into(), "1 min 30 s".into(), "2 h 5 min".into()));
+        assert_eq!(
+            (bytes(0), bytes(612), bytes(2_097_152), bytes(999_600)),
+            ("0 B".into(), "612 B".into(), "2.1 MB".into(), "1 MB".into())
+        );
+        assert_eq!(
+            (duration_s(0.5), duration_s(60.0), duration_s(90.0), duration_s(7500.0)),
+            ("0.5 s".into(), "1 min".into(), "1 min 30 s".into(), "2 h 5 min".into())
+        );
         assert_eq!((clock(7), clock(750), clock(3723)), ("0:07".into(), "12:30".into(), "1:02:03".into()));
         assert_eq!((count(1), count(1_000), count(1_234_567)), ("1".into(), "1,000".into(), "1,234,567".into()));
     }

@@ -184,7 +184,9 @@ impl PlanForm {
     /// Does what `add-request` and `remove-request-i` ask; the last row stays.
     pub fn apply(&mut self, action: FormAction) {
         match action {
-            FormAction::AddRequest if self.requests.len() < limits::REQUEST_LIST => self.requests.push(RequestForm::new()),
+            FormAction::AddRequest if self.requests.len() < limits::REQUEST_LIST => {
+                self.requests.push(RequestForm::new())
+            }
             FormAction::RemoveRequest(i) if i < self.requests.len() && self.requests.len() > 1 => {
                 self.requests.remove(i);
             }
@@ -195,7 +197,8 @@ impl PlanForm {
     /// Marks the rows whose stored request has a password, so that the form can say that it is kept.
     pub fn mark_stored_passwords(&mut self, stored: &PlanSpec) {
         for row in &mut self.requests {
-            row.has_stored_password = row.stored.and_then(|i| stored.requests.get(i)).is_some_and(|r| r.basic_auth.is_some());
+            row.has_stored_password =
+                row.stored.and_then(|i| stored.requests.get(i)).is_some_and(|r| r.basic_auth.is_some());
         }
     }
 
@@ -278,7 +281,10 @@ fn parse_action(value: &str) -> FormAction {
     match value {
         "run" => FormAction::Run,
         "add-request" => FormAction::AddRequest,
-        _ => value.strip_prefix("remove-request-").and_then(|i| i.parse().ok()).map_or(FormAction::Save, FormAction::RemoveRequest),
+        _ => value
+            .strip_prefix("remove-request-")
+            .and_then(|i| i.parse().ok())
+            .map_or(FormAction::Save, FormAction::RemoveRequest),
     }
 }
 
@@ -315,7 +321,10 @@ mod tests {
             ("insecure", "on"),
             ("action", "remove-request-1"),
         ]));
-        assert_eq!((form.name.as_str(), form.load.as_str(), form.rate.as_str(), form.request_count.as_str()), (" x ", "nonsense", "ten", "1e3"));
+        assert_eq!(
+            (form.name.as_str(), form.load.as_str(), form.rate.as_str(), form.request_count.as_str()),
+            (" x ", "nonsense", "ten", "1e3")
+        );
         assert_eq!(form.requests.iter().map(|r| r.url.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!((form.requests[0].stored, form.insecure, action), (Some(4), true, FormAction::RemoveRequest(1)));
     }
@@ -332,8 +341,12 @@ mod tests {
 
     #[test]
     fn stored_secrets_do_not_reach_the_form() {
-        let mut spec = PlanSpec { requests: vec![RequestSpec { url: "http://a.test/".into(), ..RequestSpec::default() }], ..PlanSpec::default() };
-        spec.requests[0].basic_auth = Some(oleada_engine::plan::Credentials { user: "u".into(), password: "geheim".into() });
+        let mut spec = PlanSpec {
+            requests: vec![RequestSpec { url: "http://a.test/".into(), ..RequestSpec::default() }],
+            ..PlanSpec::default()
+        };
+        spec.requests[0].basic_auth =
+            Some(oleada_engine::plan::Credentials { user: "u".into(), password: "geheim".into() });
         let form = PlanForm::from_spec("t", "", &spec);
         assert!(!format!("{form:?}").contains("geheim"));
         assert!(form.requests[0].has_stored_password);

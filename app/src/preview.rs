@@ -75,11 +75,17 @@ pub fn preview(input: &LoadInput) -> Preview {
     };
     let number = |text: &str, bound: Bound| text.trim().parse::<f64>().ok().filter(|v| bound.contains(*v));
     if input.load == "fixed_count" {
-        let Some(requests) = number(&input.request_count, limits::REQUESTS) else { return missing(limits::REQUESTS, "Requests") };
-        let Some(clients) = number(&input.clients, limits::CLIENTS) else { return missing(limits::CLIENTS, "Clients at once") };
+        let Some(requests) = number(&input.request_count, limits::REQUESTS) else {
+            return missing(limits::REQUESTS, "Requests");
+        };
+        let Some(clients) = number(&input.clients, limits::CLIENTS) else {
+            return missing(limits::CLIENTS, "Clients at once");
+        };
         return fixed_count(requests as u64, clients as u64);
     }
-    let Some(seconds) = number(&input.duration_s, limits::DURATION_S) else { return missing(limits::DURATION_S, "Duration") };
+    let Some(seconds) = number(&input.duration_s, limits::DURATION_S) else {
+        return missing(limits::DURATION_S, "Duration");
+    };
     let duration = Duration::from_secs_f64(seconds);
     match input.load.as_str() {
         "per_test" => match number(&input.per_test, limits::PER_TEST) {
@@ -95,7 +101,9 @@ pub fn preview(input: &LoadInput) -> Preview {
             (None, _) => missing(limits::FROM, "Clients at the start"),
             (_, None) => missing(limits::TO, "Clients at the end"),
         },
-        _ => Preview { headline: "No preview yet".to_owned(), detail: "Choose a type of load.".to_owned(), chart: None },
+        _ => {
+            Preview { headline: "No preview yet".to_owned(), detail: "Choose a type of load.".to_owned(), chart: None }
+        }
     }
 }
 
@@ -118,7 +126,8 @@ fn arrivals(arrivals: Arrivals, duration: Duration, rows: u64) -> Preview {
     let stretches = ((count / 20) as u32).clamp(6, POINTS);
     let step = seconds / f64::from(stretches);
     let rate = |i: u32| {
-        let started = arrivals.before(Duration::from_secs_f64(f64::from(i + 1) * step)) - arrivals.before(Duration::from_secs_f64(f64::from(i) * step));
+        let started = arrivals.before(Duration::from_secs_f64(f64::from(i + 1) * step))
+            - arrivals.before(Duration::from_secs_f64(f64::from(i) * step));
         started as f64 / step
     };
     let samples = (0..=stretches).map(|i| (f64::from(i) * step, rate(i.min(stretches - 1))));
@@ -142,7 +151,11 @@ fn maintain(from: u32, to: u32, duration: Duration) -> Preview {
     let at = |i: u32| (f64::from(i) * step).min(seconds * 0.999_999);
     let samples = (0..=POINTS).map(|i| (at(i), f64::from(population.at(Duration::from_secs_f64(at(i)))))).collect();
     let client_seconds = f64::from(from + to) / 2.0 * seconds;
-    let shape = if from == to { format!("{} at once", format::plural(u64::from(to), "client", "clients")) } else { format!("From {} to {} clients at once", format::count(u64::from(from)), format::count(u64::from(to))) };
+    let shape = if from == to {
+        format!("{} at once", format::plural(u64::from(to), "client", "clients"))
+    } else {
+        format!("From {} to {} clients at once", format::count(u64::from(from)), format::count(u64::from(to)))
+    };
     Preview {
         headline: format!("{shape} for {}", format::duration_s(seconds)),
         detail: format!(
@@ -190,14 +203,20 @@ mod tests {
         assert_eq!(preview(&per_second).headline, "This sends about 120,000 requests");
         assert_eq!(preview(&input("per_test")).headline, "This sends about 250 requests");
         assert_eq!(preview(&input("fixed_count")).headline, "This sends exactly 1,000 requests");
-        assert_eq!(preview(&LoadInput { from: "0".into(), to: "50".into(), ..input("maintain") }).headline, "From 0 to 50 clients at once for 1 min");
+        assert_eq!(
+            preview(&LoadInput { from: "0".into(), to: "50".into(), ..input("maintain") }).headline,
+            "From 0 to 50 clients at once for 1 min"
+        );
     }
 
     #[test]
     fn what_cannot_be_read_is_asked_for() {
         for rate in ["", "ten", "-1", "NaN", "1e99"] {
             let preview = preview(&LoadInput { rate: rate.into(), ..input("per_second") });
-            assert_eq!(preview.detail, "Clients per second must be between 0.001 and 1,000,000 clients per second.", "{rate}");
+            assert_eq!(
+                preview.detail, "Clients per second must be between 0.001 and 1,000,000 clients per second.",
+                "{rate}"
+            );
             assert_eq!(preview.chart, None);
         }
     }

@@ -162,11 +162,17 @@ fn write_flash(out: &mut String, chrome: &Chrome) {
         FlashKind::Notice => ("notice", "Note", "status"),
         FlashKind::Failure => ("failure", "Problem", "alert"),
     };
-    let _ = write!(out, "<div class=\"flash {class}\" role=\"{role}\"><strong>{word}</strong> {}</div>", escape(&flash.text));
+    let _ = write!(
+        out,
+        "<div class=\"flash {class}\" role=\"{role}\"><strong>{word}</strong> {}</div>",
+        escape(&flash.text)
+    );
 }
 
 fn write_footer(out: &mut String, chrome: &Chrome) {
-    out.push_str("<footer class=\"site-footer\"><div class=\"site-bar\"><p>Oleada, open and self-hosted load testing.</p>");
+    out.push_str(
+        "<footer class=\"site-footer\"><div class=\"site-bar\"><p>Oleada, open and self-hosted load testing.</p>",
+    );
     if let Some(note) = &chrome.mode_note {
         let _ = write!(out, "<p class=\"mode-note\">{}</p>", escape(note));
     }

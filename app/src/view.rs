@@ -109,7 +109,10 @@ impl RunState {
 
     /// Whether the run is over.
     pub fn is_over(self) -> bool {
-        matches!(self, RunState::Finished | RunState::Stopped | RunState::Aborted | RunState::Interrupted | RunState::Refused)
+        matches!(
+            self,
+            RunState::Finished | RunState::Stopped | RunState::Aborted | RunState::Interrupted | RunState::Refused
+        )
     }
 
     /// The word people see.

@@ -8,8 +8,9 @@ use proptest::prelude::*;
 
 /// Samples in order of time, some seconds missing.
 fn samples() -> impl Strategy<Value = Vec<(f64, f64)>> {
-    prop::collection::vec((any::<bool>(), 0.0..1e6f64), 1..600)
-        .prop_map(|rows| rows.into_iter().enumerate().filter(|(_, (there, _))| *there).map(|(t, (_, y))| (t as f64, y)).collect())
+    prop::collection::vec((any::<bool>(), 0.0..1e6f64), 1..600).prop_map(|rows| {
+        rows.into_iter().enumerate().filter(|(_, (there, _))| *there).map(|(t, (_, y))| (t as f64, y)).collect()
+    })
 }
 
 proptest! {
@@ -59,7 +60,8 @@ proptest! {
 
 #[test]
 fn a_second_alone_is_a_dot_and_a_silent_one_a_gap() {
-    let answered = |t: u32| Point { t, ok: 1, p50: Some(5.0), p95: Some(5.0), p99: Some(5.0), max: Some(5.0), ..Point::default() };
+    let answered =
+        |t: u32| Point { t, ok: 1, p50: Some(5.0), p95: Some(5.0), p99: Some(5.0), max: Some(5.0), ..Point::default() };
     let silent = |t: u32| Point { t, ..Point::default() };
     let points = [answered(0), answered(1), silent(2), answered(3), silent(4), answered(5), answered(6)];
     let drawing = svg::write(&report::response_times("c", &points, 1, None).scene(&Viewport::wide()), "x");
@@ -70,7 +72,9 @@ fn a_second_alone_is_a_dot_and_a_silent_one_a_gap() {
 
 #[test]
 fn a_long_run_is_drawn_with_bounded_paths() {
-    let points: Vec<Point> = (0..86_400).map(|t| Point { t, ok: 1, p50: Some(f64::from(t % 997)), p95: Some(1000.0), ..Point::default() }).collect();
+    let points: Vec<Point> = (0..86_400)
+        .map(|t| Point { t, ok: 1, p50: Some(f64::from(t % 997)), p95: Some(1000.0), ..Point::default() })
+        .collect();
     let chart = report::response_times("c", &points, 1, None).thinned(900);
     assert!(chart.series.iter().all(|s| s.samples.len() <= 1800));
     let drawing = svg::write(&chart.scene(&Viewport::wide()), "x");
@@ -88,7 +92,8 @@ fn hostile_names_are_escaped_in_drawings() {
 
 #[test]
 fn the_maximum_waits_when_it_would_flatten_everything() {
-    let point = |max: f64| [Point { t: 0, p50: Some(1.0), p95: Some(2.0), p99: Some(3.0), max: Some(max), ..Point::default() }];
+    let point =
+        |max: f64| [Point { t: 0, p50: Some(1.0), p95: Some(2.0), p99: Some(3.0), max: Some(max), ..Point::default() }];
     let hidden = |max: f64| report::response_times("c", &point(max), 1, None).series.iter().any(|s| s.hidden);
     assert_eq!((hidden(8.0), hidden(900.0)), (false, true));
 }

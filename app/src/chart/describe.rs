@@ -23,10 +23,20 @@ pub fn response_times(points: &[Point], step: u32) -> String {
         format::ms(last.p50)
     );
     if let Some((t, value)) = worst {
-        text.push_str(&format!("; the highest 99th percentile was {} at {}", format::ms(Some(value)), format::clock(t)));
+        text.push_str(&format!(
+            "; the highest 99th percentile was {} at {}",
+            format::ms(Some(value)),
+            format::clock(t)
+        ));
     }
     text.push_str(&format!("; at most {} clients were open. ", format::number(most.round())));
-    let unit = |n: u64| if step == 1 { format::plural(n, "second", "seconds") } else { format!("{} of the points (each {step} seconds)", format::count(n)) };
+    let unit = |n: u64| {
+        if step == 1 {
+            format::plural(n, "second", "seconds")
+        } else {
+            format!("{} of the points (each {step} seconds)", format::count(n))
+        }
+    };
     text.push_str(&if failing == 0 { "No errors".to_owned() } else { format!("Errors in {}", unit(failing)) });
     if silent > 0 {
         text.push_str(&format!("; no answers in {}", unit(silent)));
@@ -40,7 +50,11 @@ pub fn throughput(points: &[Point], step: u32) -> String {
     let per = f64::from(step.max(1));
     let most = points.iter().map(|p| p.ok).max().unwrap_or(0) as f64 / per;
     let errors: u64 = points.iter().map(|p| p.errors).sum();
-    format!("At most {} requests per second were answered ok; {} in all.", format::number(most), format::plural(errors, "error", "errors"))
+    format!(
+        "At most {} requests per second were answered ok; {} in all.",
+        format::number(most),
+        format::plural(errors, "error", "errors")
+    )
 }
 
 /// Several runs over each other.
@@ -49,7 +63,8 @@ pub fn overlay(title: &str, unit: &str, series: &[Series]) -> String {
         .iter()
         .map(|s| {
             let top = s.samples.iter().map(|(_, y)| *y).fold(f64::NEG_INFINITY, f64::max);
-            let value = if top.is_finite() { format!("at most {} {unit}", format::number(top)) } else { "no data".to_owned() };
+            let value =
+                if top.is_finite() { format!("at most {} {unit}", format::number(top)) } else { "no data".to_owned() };
             format!("{}: {}", s.label, value.trim_end())
         })
         .collect();

@@ -95,9 +95,11 @@ pub(super) fn scene(chart: &Chart, viewport: &Viewport) -> Scene {
     let left = left_axis(chart, viewport);
     let right_ticks = chart.right.as_ref().map(|_| linear_ticks(highest(chart, viewport, Side::Right), 4, true));
     let left_room = label_room(&left.labels);
-    let right_room = right_ticks.as_ref().map_or(12.0, |t| label_room(&t.iter().map(|v| tick_label(*v)).collect::<Vec<_>>()));
+    let right_room =
+        right_ticks.as_ref().map_or(12.0, |t| label_room(&t.iter().map(|v| tick_label(*v)).collect::<Vec<_>>()));
     let lane = chart.series.iter().enumerate().any(|(i, s)| s.mark == Mark::Lane && viewport.shows(i));
-    let plot = [left_room, TOP, viewport.width - right_room, viewport.height - BOTTOM - if lane { LANE + 4.0 } else { 0.0 }];
+    let plot =
+        [left_room, TOP, viewport.width - right_room, viewport.height - BOTTOM - if lane { LANE + 4.0 } else { 0.0 }];
     let end = chart.end_s.max(1.0);
     let time = Scale::linear(0.0, end, plot[0], plot[2]);
     let left_scale = left.scale(plot);
@@ -121,7 +123,7 @@ pub(super) fn scene(chart: &Chart, viewport: &Viewport) -> Scene {
     scene.bands(chart, viewport);
     for (_, series) in chart.series.iter().enumerate().rev().filter(|(i, _)| viewport.shows(*i)) {
         match series.mark {
-            Mark::Lane => scene.lane(series, viewport),
+            Mark::Lane => scene.lane(series, viewport, chart.step_s),
             Mark::Line | Mark::Area => scene.line(series, chart),
         }
     }
@@ -154,7 +156,11 @@ fn left_axis(chart: &Chart, viewport: &Viewport) -> Axis {
 }
 
 fn values<'a>(chart: &'a Chart, viewport: &'a Viewport, side: Side) -> impl Iterator<Item = f64> + 'a {
-    let shown = chart.series.iter().enumerate().filter(move |(i, s)| s.side == side && s.mark != Mark::Lane && viewport.shows(*i));
+    let shown = chart
+        .series
+        .iter()
+        .enumerate()
+        .filter(move |(i, s)| s.side == side && s.mark != Mark::Lane && viewport.shows(*i));
     shown.flat_map(|(_, s)| s.samples.iter().map(|(_, y)| *y)).filter(|y| y.is_finite())
 }
 
@@ -172,26 +178,51 @@ impl Scene {
         for (tick, label) in left.ticks.iter().zip(&left.labels) {
             let y = self.left.place(*tick);
             self.shapes.push(Shape::Line { class: "grid", at: [x0, y, x1, y] });
-            self.shapes.push(Shape::Text { class: "tick", at: [x0 - 8.0, y + 4.0], anchor: Anchor::End, text: label.clone() });
+            self.shapes.push(Shape::Text {
+                class: "tick",
+                at: [x0 - 8.0, y + 4.0],
+                anchor: Anchor::End,
+                text: label.clone(),
+            });
         }
         for tick in right.unwrap_or_default() {
             let y = self.right.place(*tick);
-            self.shapes.push(Shape::Text { class: "tick right", at: [x1 + 8.0, y + 4.0], anchor: Anchor::Start, text: tick_label(*tick) });
+            self.shapes.push(Shape::Text {
+                class: "tick right",
+                at: [x1 + 8.0, y + 4.0],
+                anchor: Anchor::Start,
+                text: tick_label(*tick),
+            });
         }
         let base = viewport.height - BOTTOM;
         let wanted = (self.width / 90.0) as usize;
         for tick in time_ticks(chart.end_s.max(1.0), wanted) {
             let x = self.time.place(tick);
             self.shapes.push(Shape::Line { class: "tick-mark", at: [x, base, x, base + 5.0] });
-            self.shapes.push(Shape::Text { class: "tick", at: [x, base + 19.0], anchor: Anchor::Middle, text: format::clock(tick as u32) });
+            self.shapes.push(Shape::Text {
+                class: "tick",
+                at: [x, base + 19.0],
+                anchor: Anchor::Middle,
+                text: format::clock(tick as u32),
+            });
         }
         self.shapes.push(Shape::Line { class: "axis", at: [x0, y1, x1, y1] });
         if base > y1 {
             self.shapes.push(Shape::Line { class: "axis", at: [x0, base, x1, base] });
         }
-        self.shapes.push(Shape::Text { class: "axis-title", at: [0.0, y0 - 12.0], anchor: Anchor::Start, text: chart.left.clone() });
+        self.shapes.push(Shape::Text {
+            class: "axis-title",
+            at: [0.0, y0 - 12.0],
+            anchor: Anchor::Start,
+            text: chart.left.clone(),
+        });
         if let Some(title) = &chart.right {
-            self.shapes.push(Shape::Text { class: "axis-title right", at: [viewport.width, y0 - 12.0], anchor: Anchor::End, text: title.clone() });
+            self.shapes.push(Shape::Text {
+                class: "axis-title right",
+                at: [viewport.width, y0 - 12.0],
+                anchor: Anchor::End,
+                text: title.clone(),
+            });
         }
     }
 
@@ -222,7 +253,9 @@ impl Scene {
 
     fn bands(&mut self, chart: &Chart, viewport: &Viewport) {
         for band in &chart.bands {
-            let (Some(lower), Some(upper)) = (chart.series.get(band.lower), chart.series.get(band.upper)) else { continue };
+            let (Some(lower), Some(upper)) = (chart.series.get(band.lower), chart.series.get(band.upper)) else {
+                continue;
+            };
             if !viewport.shows(band.lower) || !viewport.shows(band.upper) {
                 continue;
             }
@@ -233,26 +266,27 @@ impl Scene {
                 let there = high.iter().map(|(x, y)| [self.time.place(*x), self.left.place(*y)]);
                 let back = low.iter().rev().map(|(x, y)| [self.time.place(*x), self.left.place(*y)]);
                 let places: Vec<[f64; 2]> = there.chain(back).collect();
-                self.shapes.push(Shape::Path { class: format!("band {}", band.class), d: format!("{}Z", path(&places)) });
+                self.shapes
+                    .push(Shape::Path { class: format!("band {}", band.class), d: format!("{}Z", path(&places)) });
             }
         }
     }
 
     /// Bars as high as the share; a share above zero is never invisible.
-    fn lane(&mut self, series: &Series, viewport: &Viewport) {
+    fn lane(&mut self, series: &Series, viewport: &Viewport, step_s: f64) {
         let base = viewport.height - BOTTOM;
-        let columns = ((self.plot[2] - self.plot[0]) / 3.0).max(1.0);
-        let width = columns.recip() * (self.plot[2] - self.plot[0]);
+        // As wide as a second where there is room, never too thin to see.
+        let width = (self.time.place(step_s) - self.time.place(0.0)).max(3.0);
         let mut bars: std::collections::BTreeMap<u64, f64> = std::collections::BTreeMap::new();
         for (x, share) in series.samples.iter().filter(|(_, s)| s.is_finite() && *s > 0.0) {
-            let column = ((self.time.place(*x) - self.plot[0]) / width) as u64;
+            let column = ((self.time.place(*x) - self.plot[0]) / width + 1e-6) as u64;
             let bar = bars.entry(column).or_default();
             *bar = bar.max(*share);
         }
         for (column, share) in bars {
             let height = 3.0 + (LANE - 3.0) * share.min(1.0);
             let x = self.plot[0] + column as f64 * width;
-            self.shapes.push(Shape::Rect { class: series.class.clone(), at: [x, base - height, width.max(2.5), height] });
+            self.shapes.push(Shape::Rect { class: series.class.clone(), at: [x, base - height, width - 1.0, height] });
         }
     }
 }

@@ -8,8 +8,17 @@ use super::{Band, Chart, Mark, Series, Side, describe};
 type Pick = fn(&Point) -> Option<f64>;
 
 fn series(label: &str, class: &str, side: Side, mark: Mark, unit: &str, points: &[Point], pick: Pick) -> Series {
-    let samples = points.iter().filter_map(|p| Some((f64::from(p.t), pick(p)?))).filter(|(_, y)| y.is_finite()).collect();
-    Series { label: label.to_owned(), class: class.to_owned(), side, mark, unit: unit.to_owned(), samples, hidden: false }
+    let samples =
+        points.iter().filter_map(|p| Some((f64::from(p.t), pick(p)?))).filter(|(_, y)| y.is_finite()).collect();
+    Series {
+        label: label.to_owned(),
+        class: class.to_owned(),
+        side,
+        mark,
+        unit: unit.to_owned(),
+        samples,
+        hidden: false,
+    }
 }
 
 /// The share of errors among what ended in a second; nothing where nothing failed.
@@ -43,7 +52,10 @@ pub fn response_times(id: &str, points: &[Point], step: u32, planned_s: Option<f
         left: "Response time in ms".to_owned(),
         right: Some("Clients".to_owned()),
         series: all,
-        bands: vec![Band { lower: 0, upper: 1, class: "b-p95".to_owned() }, Band { lower: 1, upper: 2, class: "b-p99".to_owned() }],
+        bands: vec![
+            Band { lower: 0, upper: 1, class: "b-p95".to_owned() },
+            Band { lower: 1, upper: 2, class: "b-p99".to_owned() },
+        ],
         end_s,
         step_s: f64::from(step),
     }
@@ -55,7 +67,15 @@ pub fn throughput(id: &str, points: &[Point], step: u32, planned_s: Option<f64>)
     let rate = |n: u64| n as f64 / per;
     let line = |label: &str, class: &str, mark: Mark, pick: fn(&Point) -> u64| {
         let samples = points.iter().map(|p| (f64::from(p.t), rate(pick(p)))).collect();
-        Series { label: label.to_owned(), class: class.to_owned(), side: Side::Left, mark, unit: "/s".to_owned(), samples, hidden: false }
+        Series {
+            label: label.to_owned(),
+            class: class.to_owned(),
+            side: Side::Left,
+            mark,
+            unit: "/s".to_owned(),
+            samples,
+            hidden: false,
+        }
     };
     Chart {
         id: id.to_owned(),

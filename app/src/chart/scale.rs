@@ -32,7 +32,11 @@ impl Scale {
             return self.start;
         }
         let value = value.clamp(self.from, self.to);
-        let share = if self.log { (value / self.from).ln() / (self.to / self.from).ln() } else { (value - self.from) / (self.to - self.from) };
+        let share = if self.log {
+            (value / self.from).ln() / (self.to / self.from).ln()
+        } else {
+            (value - self.from) / (self.to - self.from)
+        };
         self.start + share * (self.end - self.start)
     }
 
@@ -47,7 +51,8 @@ pub fn linear_ticks(max: f64, wanted: usize, whole: bool) -> Vec<f64> {
     let max = if max.is_finite() && max > 0.0 { max } else { 1.0 };
     let rough = max / wanted.max(1) as f64;
     let power = 10f64.powf(rough.log10().floor());
-    let mut step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= rough * 0.999_999).unwrap_or(10.0 * power);
+    let mut step =
+        [1.0, 2.0, 5.0, 10.0].into_iter().map(|m| m * power).find(|s| *s >= rough * 0.999_999).unwrap_or(10.0 * power);
     if whole {
         step = step.max(1.0);
     }
@@ -73,7 +78,8 @@ pub fn log_ticks(min: f64, max: f64) -> Vec<f64> {
 /// Ticks of a time axis in seconds at steps people know.
 pub fn time_ticks(end_s: f64, wanted: usize) -> Vec<f64> {
     const STEPS: [f64; 19] = [
-        1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 10_800.0, 14_400.0, 21_600.0, 43_200.0, 86_400.0,
+        1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 10_800.0, 14_400.0,
+        21_600.0, 43_200.0, 86_400.0,
     ];
     let end_s = if end_s.is_finite() && end_s > 0.0 { end_s } else { 1.0 };
     let rough = end_s / wanted.max(1) as f64;
@@ -108,7 +114,10 @@ mod tests {
     #[test]
     fn places_stay_inside() {
         let scale = Scale::log(1.0, 100.0, 300.0, 0.0);
-        assert_eq!((scale.place(10.0), scale.place(0.0), scale.place(f64::NAN), scale.place(1e9)), (150.0, 300.0, 300.0, 0.0));
+        assert_eq!(
+            (scale.place(10.0), scale.place(0.0), scale.place(f64::NAN), scale.place(1e9)),
+            (150.0, 300.0, 300.0, 0.0)
+        );
         assert_eq!(Scale::linear(0.0, 0.0, 0.0, 10.0).place(0.5), 5.0);
     }
 }

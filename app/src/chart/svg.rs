@@ -33,19 +33,42 @@ fn write_shape(out: &mut String, shape: &Shape) {
     let _ = match shape {
         Shape::Path { class, d } => write!(out, "<path class=\"{}\" d=\"{d}\"/>", escape(class)),
         Shape::Line { class, at: [x1, y1, x2, y2] } => {
-            write!(out, "<line class=\"{class}\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>", number(*x1), number(*y1), number(*x2), number(*y2))
+            write!(
+                out,
+                "<line class=\"{class}\" x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>",
+                number(*x1),
+                number(*y1),
+                number(*x2),
+                number(*y2)
+            )
         }
         Shape::Rect { class, at: [x, y, w, h] } => {
-            write!(out, "<rect class=\"bar {}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>", escape(class), number(*x), number(*y), number(*w), number(*h))
+            write!(
+                out,
+                "<rect class=\"bar {}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
+                escape(class),
+                number(*x),
+                number(*y),
+                number(*w),
+                number(*h)
+            )
         }
-        Shape::Dot { class, at: [x, y] } => write!(out, "<circle class=\"dot {}\" cx=\"{}\" cy=\"{}\" r=\"3\"/>", escape(class), number(*x), number(*y)),
+        Shape::Dot { class, at: [x, y] } => {
+            write!(out, "<circle class=\"dot {}\" cx=\"{}\" cy=\"{}\" r=\"3\"/>", escape(class), number(*x), number(*y))
+        }
         Shape::Text { class, at: [x, y], anchor, text } => {
             let anchor = match anchor {
                 Anchor::Start => "start",
                 Anchor::Middle => "middle",
                 Anchor::End => "end",
             };
-            write!(out, "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>", number(*x), number(*y), escape(text))
+            write!(
+                out,
+                "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
+                number(*x),
+                number(*y),
+                escape(text)
+            )
         }
     };
 }
@@ -63,7 +86,8 @@ pub fn crosshair(scene: &Scene, moment: f64, marks: &[(String, f64)]) -> String 
         x = number(x)
     );
     for (class, y) in marks {
-        let _ = write!(out, "<circle class=\"dot {}\" cx=\"{}\" cy=\"{}\" r=\"4\"/>", escape(class), number(x), number(*y));
+        let _ =
+            write!(out, "<circle class=\"dot {}\" cx=\"{}\" cy=\"{}\" r=\"4\"/>", escape(class), number(x), number(*y));
     }
     let label = x.clamp(x0 + 24.0, (x1 - 24.0).max(x0 + 24.0));
     let _ = write!(

@@ -15,7 +15,9 @@ pub fn html(points: &[Point]) -> String {
     let caption = if step == 1 {
         "Second by second. Times in milliseconds.".to_owned()
     } else {
-        format!("Each row joins {step} seconds: counts are sums, clients the average, times the highest of these seconds, in milliseconds.")
+        format!(
+            "Each row joins {step} seconds: counts are sums, clients the average, times the highest of these seconds, in milliseconds."
+        )
     };
     let mut out = format!(
         "<table class=\"data\"><caption>{}</caption><thead><tr><th scope=\"col\">Time</th><th scope=\"col\">Clients</th><th scope=\"col\">Sent</th>\

@@ -100,7 +100,9 @@ fn join(row: &mut Point, n: u32, other: &Point, m: u32) {
     row.errors += other.errors;
     row.bytes_received += other.bytes_received;
     row.clients = (row.clients * f64::from(n) + other.clients * f64::from(m)) / f64::from(n + m);
-    for (mine, theirs) in [(&mut row.p50, other.p50), (&mut row.p95, other.p95), (&mut row.p99, other.p99), (&mut row.max, other.max)] {
+    for (mine, theirs) in
+        [(&mut row.p50, other.p50), (&mut row.p95, other.p95), (&mut row.p99, other.p99), (&mut row.max, other.max)]
+    {
         *mine = match (*mine, theirs) {
             (Some(a), Some(b)) => Some(a.max(b)),
             (a, b) => a.or(b),
@@ -114,7 +116,9 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_nothing_is_lost() {
-        let points: Vec<Point> = (0..10_000).map(|t| Point { t, sent: 3, clients: 2.0, p99: Some(f64::from(t % 777)), ..Point::default() }).collect();
+        let points: Vec<Point> = (0..10_000)
+            .map(|t| Point { t, sent: 3, clients: 2.0, p99: Some(f64::from(t % 777)), ..Point::default() })
+            .collect();
         let timeline = Timeline::of(&points, 120);
         assert!(timeline.rows().len() <= 120, "{}", timeline.rows().len());
         assert_eq!(timeline.rows().iter().map(|p| p.sent).sum::<u64>(), 30_000);

@@ -55,14 +55,19 @@ impl View {
     /// The value of a series at the crosshair.
     fn value(&self, index: usize) -> String {
         let Some(moment) = self.moment.get() else { return String::new() };
-        self.chart.with(|c| c.series.get(index).map_or_else(String::new, |s| value_text(s.at(moment, c.step_s * 0.75), s)))
+        self.chart
+            .with(|c| c.series.get(index).map_or_else(String::new, |s| value_text(s.at(moment, c.step_s * 0.75), s)))
     }
 
     /// All values at the crosshair, in words.
     fn reading(&self) -> String {
         let Some(moment) = self.moment.get() else { return "Arrow keys move through time".to_owned() };
         self.chart.with(|c| {
-            let parts: Vec<String> = c.series.iter().map(|s| format!("{} {}", s.label, value_text(s.at(moment, c.step_s * 0.75), s))).collect();
+            let parts: Vec<String> = c
+                .series
+                .iter()
+                .map(|s| format!("{} {}", s.label, value_text(s.at(moment, c.step_s * 0.75), s)))
+                .collect();
             format!("{}: {}", format::clock(moment.max(0.0) as u32), parts.join(", "))
         })
     }
@@ -116,7 +121,12 @@ fn value_text(value: Option<f64>, series: &crate::chart::Series) -> String {
 /// The figure: title, legend, drawing, sentence.
 pub fn figure(chart: Signal<Chart>) -> AnyView {
     let count = chart.with_untracked(|c| c.series.len());
-    let view = View { chart, switched: RwSignal::new(vec![None; count]), log: RwSignal::new(false), moment: RwSignal::new(None) };
+    let view = View {
+        chart,
+        switched: RwSignal::new(vec![None; count]),
+        log: RwSignal::new(false),
+        moment: RwSignal::new(None),
+    };
     // Only a chart that can be moved through says so; the server's stays a picture.
     let awake = RwSignal::new(false);
     Effect::new(move || awake.set(true));
@@ -157,7 +167,9 @@ pub fn figure(chart: Signal<Chart>) -> AnyView {
 }
 
 fn legend_button(view: View, index: usize) -> impl IntoView {
-    let (label, class) = view.chart.with_untracked(|c| c.series.get(index).map(|s| (s.label.clone(), s.class.clone())).unwrap_or_default());
+    let (label, class) = view
+        .chart
+        .with_untracked(|c| c.series.get(index).map(|s| (s.label.clone(), s.class.clone())).unwrap_or_default());
     view! {
         <button
             type="button"

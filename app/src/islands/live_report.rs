@@ -27,15 +27,20 @@ pub fn LiveReport(
     /// State when the page was made.
     state: StateEvent,
 ) -> impl IntoView {
-    let live = Live { timeline: RwSignal::new(timeline), state: RwSignal::new(state), quiet_s: RwSignal::new(0), lost: RwSignal::new(false) };
+    let live = Live {
+        timeline: RwSignal::new(timeline),
+        state: RwSignal::new(state),
+        quiet_s: RwSignal::new(0),
+        lost: RwSignal::new(false),
+    };
     Effect::new(move || live.listen(&events));
     let chart = Memo::new(move |_| live.chart());
     let rates = Memo::new(move |_| live.rates());
     view! {
         <div class="live">
             <div class="live-state">
-                <p class="state-line" role="status">
-                    <span class=move || format!("badge {}", live.state.with(|s| s.state.class()))>
+                <p class="state-line">
+                    <span role="status" class=move || format!("badge {}", live.state.with(|s| s.state.class()))>
                         <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true" focusable="false">
                             <path d=move || live.state.with(|s| state_shape(s.state.class())) />
                         </svg>
@@ -47,32 +52,37 @@ pub fn LiveReport(
                 <p class="stale" role="status">{move || live.news()}</p>
             </div>
             <dl class="figures">
-                {figure("Requests/s", "answered ok, last second", move || live.last(|p| format::count(p.ok)))}
-                {figure("p50", "ms, last second", move || live.last(|p| format::maybe(p.p50)))}
-                {figure("p95", "ms, last second", move || live.last(|p| format::maybe(p.p95)))}
-                {figure("p99", "ms, last second", move || live.last(|p| format::maybe(p.p99)))}
-                {figure("Errors", "of all finished so far", move || live.error_share())}
-                {figure("Clients", "open now, on average", move || live.last(|p| format::number(p.clients.round())))}
+                {figure("Requests/s", "answered ok, last second", Signal::derive(move || live.last(|p| format::count(p.ok))))}
+                {figure("p50", "ms, last second", Signal::derive(move || live.last(|p| format::maybe(p.p50))))}
+                {figure("p95", "ms, last second", Signal::derive(move || live.last(|p| format::maybe(p.p95))))}
+                {figure("p99", "ms, last second", Signal::derive(move || live.last(|p| format::maybe(p.p99))))}
+                {figure("Errors", "of all finished so far", Signal::derive(move || live.error_share()))}
+                {figure("Clients", "open now, on average", Signal::derive(move || live.last(|p| format::number(p.clients.round()))))}
             </dl>
             {super::chart_view::figure(chart.into())}
             {super::chart_view::figure(rates.into())}
             <section class="ledger-live">
                 <h2>"So far"</h2>
                 <dl class="facts">
-                    <div><dt>"Planned until now"</dt><dd>{move || live.sum(|p| p.planned)}</dd></div>
-                    <div><dt>"Sent"</dt><dd>{move || live.sum(|p| p.sent)}</dd></div>
-                    <div><dt>"Answered ok"</dt><dd>{move || live.sum(|p| p.ok)}</dd></div>
-                    <div><dt>"Errors"</dt><dd>{move || live.sum(|p| p.errors)}</dd></div>
-                    <div><dt>"In flight"</dt><dd>{move || live.in_flight()}</dd></div>
-                    <div><dt>"Received"</dt><dd>{move || format::bytes(live.total(|p| p.bytes_received))}</dd></div>
+                    {fact("Planned until now", Signal::derive(move || live.sum(|p| p.planned)))}
+                    {fact("Sent", Signal::derive(move || live.sum(|p| p.sent)))}
+                    {fact("Answered ok", Signal::derive(move || live.sum(|p| p.ok)))}
+                    {fact("Errors", Signal::derive(move || live.sum(|p| p.errors)))}
+                    {fact("In flight", Signal::derive(move || live.in_flight()))}
+                    {fact("Received", Signal::derive(move || format::bytes(live.total(|p| p.bytes_received))))}
                 </dl>
             </section>
         </div>
     }
 }
 
-fn figure(label: &'static str, note: &'static str, value: impl Fn() -> String + Send + Sync + 'static) -> AnyView {
+/// One type for all of them, so that the bundle holds their code once.
+fn figure(label: &'static str, note: &'static str, value: Signal<String>) -> AnyView {
     view! { <div class="figure"><dt>{label}</dt><dd>{value}</dd><dd class="note">{note}</dd></div> }.into_any()
+}
+
+fn fact(label: &'static str, value: Signal<String>) -> AnyView {
+    view! { <div><dt>{label}</dt><dd>{value}</dd></div> }.into_any()
 }
 
 /// What is known of the run.
@@ -147,7 +157,12 @@ impl Live {
             (RunState::Queued, Some(n), _) => format!("Number {n} in line. It starts by itself."),
             (RunState::Running, _, Some(d)) => {
                 let left = (d - self.elapsed_s()).max(0.0).round();
-                format!("{} of {}, {} left", format::duration_s(self.elapsed_s().floor().min(d)), format::duration_s(d), format::duration_s(left))
+                format!(
+                    "{} of {}, {} left",
+                    format::duration_s(self.elapsed_s().floor().min(d)),
+                    format::duration_s(d),
+                    format::duration_s(left)
+                )
             }
             (RunState::Running, _, None) => format!("For {}", format::duration_s(self.elapsed_s().floor())),
             _ => state.state.explanation().to_owned(),

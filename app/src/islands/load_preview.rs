@@ -18,7 +18,7 @@ pub fn LoadPreview(
     let shown = Memo::new(move |_| input.with(preview));
     view! {
         <aside class="preview" aria-live="polite">
-            <h3>"What this test will do"</h3>
+            <h2>"What this test will do"</h2>
             <p class="preview-headline">{move || shown.with(|p| p.headline.clone())}</p>
             <p class="preview-detail">{move || shown.with(|p| p.detail.clone())}</p>
             <div class="drawing" inner_html=move || shown.with(|p| p.chart.as_ref().map_or_else(String::new, |c| svg::write(&c.scene(&viewport()), "p")))></div>
@@ -43,7 +43,11 @@ fn read(input: RwSignal<LoadInput>) {
         let element = document().get_element_by_id(id).and_then(|e| e.dyn_into::<web_sys::HtmlInputElement>().ok());
         element.map(|e| e.value()).unwrap_or_default()
     };
-    let chosen = document().query_selector("input[name=load]:checked").ok().flatten().and_then(|e| e.dyn_into::<web_sys::HtmlInputElement>().ok());
+    let chosen = document()
+        .query_selector("input[name=load]:checked")
+        .ok()
+        .flatten()
+        .and_then(|e| e.dyn_into::<web_sys::HtmlInputElement>().ok());
     let rows = document().query_selector_all(".request-row").map_or(1, |rows| u64::from(rows.length()).max(1));
     let now = LoadInput {
         load: chosen.map(|e| e.value()).unwrap_or_default(),

@@ -1,8 +1,8 @@
 //! Two to eight runs side by side.
 
 use leptos::prelude::*;
-use oleada_engine::result::{PlanDoc, Point, ResultDoc};
 use oleada_engine::plan::limits;
+use oleada_engine::result::{PlanDoc, Point, ResultDoc};
 
 use super::report::{distribution, outcomes};
 use crate::chart::report;
@@ -109,14 +109,23 @@ enum Better {
 }
 
 /// How a value differs from the first run's: absolute and relative, in words, and its class.
-fn difference(value: Option<f64>, first: Option<f64>, better: Better, show: fn(f64) -> String) -> (String, &'static str) {
+fn difference(
+    value: Option<f64>,
+    first: Option<f64>,
+    better: Better,
+    show: fn(f64) -> String,
+) -> (String, &'static str) {
     let (Some(value), Some(first)) = (value, first) else { return (format::NONE.to_owned(), "same") };
     let change = value - first;
     if change.abs() < 0.0005 * first.abs().max(1e-9) || change == 0.0 {
         return ("no difference".to_owned(), "same");
     }
     let sign = if change > 0.0 { "+" } else { "−" };
-    let relative = if first == 0.0 { "new".to_owned() } else { format!("{sign}{} %", format::number((change / first * 100.0).abs())) };
+    let relative = if first == 0.0 {
+        "new".to_owned()
+    } else {
+        format!("{sign}{} %", format::number((change / first * 100.0).abs()))
+    };
     let class = match (better, change > 0.0) {
         (Better::Neither, _) => "same",
         (Better::Higher, true) | (Better::Lower, false) => "better",
@@ -149,7 +158,8 @@ fn head(runs: &[ComparedRun]) -> AnyView {
             }
         })
         .collect_view();
-    view! { <thead><tr><th scope="col"><span class="visually-hidden">"Figure"</span></th>{cells}</tr></thead> }.into_any()
+    view! { <thead><tr><th scope="col"><span class="visually-hidden">"Figure"</span></th>{cells}</tr></thead> }
+        .into_any()
 }
 
 fn body(rows: &[Row]) -> AnyView {
@@ -191,18 +201,70 @@ fn share(value: f64) -> String {
 }
 
 fn figures(runs: &[ComparedRun]) -> AnyView {
-    let of = |pick: &dyn Fn(&ResultDoc) -> Option<f64>| runs.iter().map(|r| r.result.as_ref().and_then(pick)).collect::<Vec<_>>();
+    let of = |pick: &dyn Fn(&ResultDoc) -> Option<f64>| {
+        runs.iter().map(|r| r.result.as_ref().and_then(pick)).collect::<Vec<_>>()
+    };
     let mut rows = vec![
-        Row { label: "Requests per second", values: of(&|r| r.requests_per_second), better: Better::Higher, show: plain, show_change: format::number },
-        Row { label: "Error share", values: of(&|r| (r.ledger.finished() > 0).then_some(r.error_rate)), better: Better::Lower, show: share, show_change: points },
-        Row { label: "Peak clients", values: of(&|r| Some(r.peak_clients as f64)), better: Better::Neither, show: count, show_change: count },
-        Row { label: "Length, s", values: of(&|r| Some(r.duration_s)), better: Better::Neither, show: plain, show_change: format::number },
+        Row {
+            label: "Requests per second",
+            values: of(&|r| r.requests_per_second),
+            better: Better::Higher,
+            show: plain,
+            show_change: format::number,
+        },
+        Row {
+            label: "Error share",
+            values: of(&|r| (r.ledger.finished() > 0).then_some(r.error_rate)),
+            better: Better::Lower,
+            show: share,
+            show_change: points,
+        },
+        Row {
+            label: "Peak clients",
+            values: of(&|r| Some(r.peak_clients as f64)),
+            better: Better::Neither,
+            show: count,
+            show_change: count,
+        },
+        Row {
+            label: "Length, s",
+            values: of(&|r| Some(r.duration_s)),
+            better: Better::Neither,
+            show: format::number,
+            show_change: format::number,
+        },
     ];
-    let labels = ["Smallest, ms", "Mean, ms", "Standard deviation, ms", "p50, ms", "p66, ms", "p75, ms", "p80, ms", "p90, ms", "p95, ms", "p98, ms", "p99, ms", "p99.9, ms", "Largest, ms"];
+    let labels = [
+        "Smallest, ms",
+        "Mean, ms",
+        "Standard deviation, ms",
+        "p50, ms",
+        "p66, ms",
+        "p75, ms",
+        "p80, ms",
+        "p90, ms",
+        "p95, ms",
+        "p98, ms",
+        "p99, ms",
+        "p99.9, ms",
+        "Largest, ms",
+    ];
     for (i, label) in labels.into_iter().enumerate() {
-        rows.push(Row { label, values: of(&|r| distribution(&r.latency_ms).get(i).and_then(|(_, v)| *v)), better: Better::Lower, show: plain, show_change: format::number });
+        rows.push(Row {
+            label,
+            values: of(&|r| distribution(&r.latency_ms).get(i).and_then(|(_, v)| *v)),
+            better: Better::Lower,
+            show: plain,
+            show_change: format::number,
+        });
     }
-    rows.push(Row { label: "Received, MB", values: of(&|r| Some(r.bytes.received as f64 / 1e6)), better: Better::Neither, show: plain, show_change: format::number });
+    rows.push(Row {
+        label: "Received, MB",
+        values: of(&|r| Some(r.bytes.received as f64 / 1e6)),
+        better: Better::Neither,
+        show: plain,
+        show_change: format::number,
+    });
     let table = view! {
         <table class="data compare">
             <caption class="visually-hidden">"Figures of the runs side by side"</caption>
@@ -214,11 +276,14 @@ fn figures(runs: &[ComparedRun]) -> AnyView {
 }
 
 fn curves(runs: &[ComparedRun]) -> AnyView {
-    let named: Vec<(String, &[Point])> = runs.iter().enumerate().map(|(i, r)| (name(i, r), r.points.as_slice())).collect();
+    let named: Vec<(String, &[Point])> =
+        runs.iter().enumerate().map(|(i, r)| (name(i, r), r.points.as_slice())).collect();
     if named.iter().all(|(_, points)| points.is_empty()) {
         return view! { <p class="muted">"None of these runs has any seconds to draw."</p> }.into_any();
     }
-    let chart = |id: &str, title: &str, unit: &str, pick: fn(&Point) -> Option<f64>| report::overlay(id, title, unit, &named, pick).thinned(COLUMNS);
+    let chart = |id: &str, title: &str, unit: &str, pick: fn(&Point) -> Option<f64>| {
+        report::overlay(id, title, unit, &named, pick).thinned(COLUMNS)
+    };
     view! {
         <RunChart chart=chart("c-p50", "Median response time (p50)", "ms", |p| p.p50) />
         <RunChart chart=chart("c-p95", "95th percentile (p95)", "ms", |p| p.p95) />
@@ -229,13 +294,26 @@ fn curves(runs: &[ComparedRun]) -> AnyView {
 }
 
 fn ledgers(runs: &[ComparedRun]) -> AnyView {
-    let of = |pick: &dyn Fn(&ResultDoc) -> u64| runs.iter().map(|r| r.result.as_ref().map(|d| pick(d) as f64)).collect::<Vec<_>>();
-    let neutral = |label: &'static str, values| Row { label, values, better: Better::Neither, show: count, show_change: count };
-    let mut rows = vec![neutral("Planned", of(&|r| r.ledger.planned)), neutral("Dropped", of(&|r| r.ledger.dropped)), neutral("Sent", of(&|r| r.ledger.sent))];
+    let of = |pick: &dyn Fn(&ResultDoc) -> u64| {
+        runs.iter().map(|r| r.result.as_ref().map(|d| pick(d) as f64)).collect::<Vec<_>>()
+    };
+    let neutral =
+        |label: &'static str, values| Row { label, values, better: Better::Neither, show: count, show_change: count };
+    let mut rows = vec![
+        neutral("Planned", of(&|r| r.ledger.planned)),
+        neutral("Dropped", of(&|r| r.ledger.dropped)),
+        neutral("Sent", of(&|r| r.ledger.sent)),
+    ];
     let names = outcomes(&oleada_engine::window::Ledger::default());
     for (i, (label, ..)) in names.into_iter().enumerate() {
         let values = of(&|r| outcomes(&r.ledger).get(i).map_or(0, |o| o.2));
-        rows.push(Row { label, values, better: if i == 0 { Better::Higher } else { Better::Lower }, show: count, show_change: count });
+        rows.push(Row {
+            label,
+            values,
+            better: if i == 0 { Better::Higher } else { Better::Lower },
+            show: count,
+            show_change: count,
+        });
     }
     let table = view! {
         <table class="data compare">
@@ -263,8 +341,11 @@ fn plans(runs: &[ComparedRun]) -> AnyView {
             labels.push(label);
         }
     }
-    let value = |rows: &[(&'static str, String)], label: &str| rows.iter().find(|(l, _)| *l == label).map_or_else(|| format::NONE.to_owned(), |(_, v)| v.clone());
-    let differing: Vec<&'static str> = labels.into_iter().filter(|l| all.iter().any(|rows| value(rows, l) != value(&all[0], l))).collect();
+    let value = |rows: &[(&'static str, String)], label: &str| {
+        rows.iter().find(|(l, _)| *l == label).map_or_else(|| format::NONE.to_owned(), |(_, v)| v.clone())
+    };
+    let differing: Vec<&'static str> =
+        labels.into_iter().filter(|l| all.iter().any(|rows| value(rows, l) != value(&all[0], l))).collect();
     if differing.is_empty() {
         return view! { <p>"Nothing: all runs had the same plan."</p> }.into_any();
     }

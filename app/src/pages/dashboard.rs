@@ -45,13 +45,18 @@ pub fn render(chrome: &Chrome, page: &DashboardPage) -> String {
 fn next_step(page: &DashboardPage) -> AnyView {
     let unproved = page.hosts.iter().find(|h| !h.state.is_usable());
     if page.hosts.is_empty() {
-        return empty("Which host do you want to test?", "Register it and prove that it is yours. Local addresses are trusted in local mode.", "/hosts", "Add a host");
+        return empty(
+            "Which host do you want to test?",
+            "Register it and prove that it is yours. Local addresses are trusted in local mode.",
+            "/hosts",
+            "Add a host",
+        );
     }
     if let Some(host) = unproved.filter(|_| !page.hosts.iter().any(|h| h.state.is_usable())) {
         let href = format!("/hosts/{}", host.id);
         return view! {
             <div class="empty">
-                <h3>"Prove that "{host.address.clone()}" is yours"</h3>
+                <h2>"Prove that "{host.address.clone()}" is yours"</h2>
                 <p>"A file, a DNS record or a meta tag is enough; then you can test it."</p>
                 <a class="button" href=href>"Verify the host"</a>
             </div>
@@ -59,10 +64,20 @@ fn next_step(page: &DashboardPage) -> AnyView {
         .into_any();
     }
     if page.tests == 0 {
-        return empty("Define your first test", "Say what to request and how many clients; a preview shows what will happen.", "/tests/new", "New test");
+        return empty(
+            "Define your first test",
+            "Say what to request and how many clients; a preview shows what will happen.",
+            "/tests/new",
+            "New test",
+        );
     }
     if page.latest.is_empty() && page.active.is_empty() {
-        return empty("Ready to run", "Your test is defined. Run it and watch response times as they come.", "/tests", "Choose a test to run");
+        return empty(
+            "Ready to run",
+            "Your test is defined. Run it and watch response times as they come.",
+            "/tests",
+            "Choose a test to run",
+        );
     }
     ().into_any()
 }

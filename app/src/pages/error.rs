@@ -19,7 +19,8 @@ pub struct ErrorPage {
 /// Draws the page.
 pub fn render(chrome: &Chrome, page: &ErrorPage) -> String {
     let (title, text) = words(page.status);
-    let (href, way) = if chrome.viewer.is_some() { ("/dashboard", "Go to the dashboard") } else { ("/", "Go to the front page") };
+    let (href, way) =
+        if chrome.viewer.is_some() { ("/dashboard", "Go to the dashboard") } else { ("/", "Go to the front page") };
     document(chrome, &Head::private(title).class("slim"), || {
         view! {
             <div class="error-page">
@@ -43,7 +44,9 @@ fn words(status: u16) -> (&'static str, &'static str) {
         403 => ("Not allowed", "You may not see or do this. If you came here by a form on another site, that is why."),
         404 => ("Nothing here", "There is no such page, or it is not yours, or its link was revoked."),
         405 => ("Not that way", "This address does not take that kind of request."),
-        409 => ("That does not fit any more", "Something changed in the meantime. Reload the page before and try again."),
+        409 => {
+            ("That does not fit any more", "Something changed in the meantime. Reload the page before and try again.")
+        }
         413 => ("That is too much", "What was sent is larger than we take."),
         422 => ("That could not be used", "Something in what was sent is not valid."),
         429 => ("Too many tries", "Please wait a little, then try again."),

@@ -2,8 +2,8 @@
 
 use leptos::prelude::*;
 
-use crate::shell::{Head, document};
 use crate::format;
+use crate::shell::{Head, document};
 use crate::ui::badge::host_badge;
 use crate::ui::form::{Field, error_summary};
 use crate::ui::table::{facts, scroll};
@@ -179,7 +179,16 @@ fn standing(page: &HostPage) -> AnyView {
 }
 
 fn new_test(address: &str) -> String {
-    let escaped: String = format!("http://{address}/").bytes().map(|b| if b.is_ascii_alphanumeric() || b".-_~".contains(&b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect();
+    let escaped: String = format!("http://{address}/")
+        .bytes()
+        .map(|b| {
+            if b.is_ascii_alphanumeric() || b".-_~".contains(&b) {
+                char::from(b).to_string()
+            } else {
+                format!("%{b:02X}")
+            }
+        })
+        .collect();
     format!("/tests/new?url={escaped}")
 }
 
@@ -191,7 +200,14 @@ fn check(check: &HostCheck) -> AnyView {
         ("Expected", view! { <code class="break">{check.expected.clone()}</code> }.into_any()),
     ];
     if let Some(seen) = &check.seen {
-        rows.push(("Found", if seen.is_empty() { "nothing".into_any() } else { view! { <code class="break">{seen.clone()}</code> }.into_any() }));
+        rows.push((
+            "Found",
+            if seen.is_empty() {
+                "nothing".into_any()
+            } else {
+                view! { <code class="break">{seen.clone()}</code> }.into_any()
+            },
+        ));
     }
     let class = if check.passed { "note-box good" } else { "note-box bad" };
     view! {

@@ -58,7 +58,9 @@ pub fn render(chrome: &Chrome, page: &TestFormPage) -> String {
 
 /// A plan's own fields that the form calls otherwise.
 fn shown_errors(errors: &[FieldError]) -> Vec<FieldError> {
-    let renamed = |field: &str| field.strip_suffix(".basic_auth").map_or_else(|| field.to_owned(), |row| format!("{row}.auth_user"));
+    let renamed = |field: &str| {
+        field.strip_suffix(".basic_auth").map_or_else(|| field.to_owned(), |row| format!("{row}.auth_user"))
+    };
     errors.iter().map(|e| FieldError { field: renamed(&e.field), message: e.message.clone() }).collect()
 }
 
@@ -105,12 +107,21 @@ fn label(field: &str) -> String {
 
 fn basics(page: &TestFormPage, errors: &[FieldError]) -> AnyView {
     let hint = format!("So that you find it again. Up to {} characters.", limits::NAME_CHARS);
-    Field { name: "name", label: "Name", hint, value: &page.form.name, placeholder: "Front page, evening peak", ..Field::default() }.view(errors)
+    Field {
+        name: "name",
+        label: "Name",
+        hint,
+        value: &page.form.name,
+        placeholder: "Front page, evening peak",
+        ..Field::default()
+    }
+    .view(errors)
 }
 
 fn requests(page: &TestFormPage, action: &str, errors: &[FieldError]) -> AnyView {
     let many = page.form.requests.len() > 1;
-    let rows = page.form.requests.iter().enumerate().map(|(i, row)| request(i, row, many, action, errors)).collect_view();
+    let rows =
+        page.form.requests.iter().enumerate().map(|(i, row)| request(i, row, many, action, errors)).collect_view();
     let next = format!("{action}#{}", field_id(&format!("requests[{}].url", page.form.requests.len())));
     let full = page.form.requests.len() >= limits::REQUEST_LIST;
     view! {
@@ -124,15 +135,27 @@ fn requests(page: &TestFormPage, action: &str, errors: &[FieldError]) -> AnyView
     .into_any()
 }
 
-const METHODS: &[(&str, &str)] =
-    &[("GET", "GET"), ("HEAD", "HEAD"), ("POST", "POST"), ("PUT", "PUT"), ("PATCH", "PATCH"), ("DELETE", "DELETE"), ("OPTIONS", "OPTIONS")];
+const METHODS: &[(&str, &str)] = &[
+    ("GET", "GET"),
+    ("HEAD", "HEAD"),
+    ("POST", "POST"),
+    ("PUT", "PUT"),
+    ("PATCH", "PATCH"),
+    ("DELETE", "DELETE"),
+    ("OPTIONS", "OPTIONS"),
+];
 
 fn request(index: usize, row: &RequestForm, many: bool, action: &str, errors: &[FieldError]) -> AnyView {
     let name = |part: &str| format!("requests[{index}].{part}");
-    let (method, url, headers, body, user, password) = (name("method"), name("url"), name("headers"), name("body"), name("auth_user"), name("auth_password"));
+    let (method, url, headers, body, user, password) =
+        (name("method"), name("url"), name("headers"), name("body"), name("auth_user"), name("auth_password"));
     let more_used = !(row.headers.is_empty() && row.body.is_empty() && row.auth_user.is_empty())
         || [&headers, &body, &user, &password].iter().any(|n| message(errors, n).is_some());
-    let kept = if row.has_stored_password { "Kept as it is unless you type a new one." } else { "Sent as typed; not shown again." };
+    let kept = if row.has_stored_password {
+        "Kept as it is unless you type a new one."
+    } else {
+        "Sent as typed; not shown again."
+    };
     let remove = many.then(|| {
         let back = format!("{action}#{}", field_id(&format!("requests[{}].url", index.saturating_sub(1))));
         view! {
@@ -166,10 +189,25 @@ fn request(index: usize, row: &RequestForm, many: bool, action: &str, errors: &[
 
 /// Value, words, one line, and a drawing in a box of 96 by 40.
 const LOADS: &[(&str, &str, &str, &str)] = &[
-    ("per_test", "Clients per test", "So many clients in all, spread evenly over the time.", "M6 34V26M18 34V26M30 34V26M42 34V26M54 34V26M66 34V26M78 34V26M90 34V26"),
-    ("per_second", "Clients per second", "A steady rate, however slow the target gets.", "M4 14H92M4 34V14M15 34V14M26 34V14M37 34V14M48 34V14M59 34V14M70 34V14M81 34V14M92 34V14"),
+    (
+        "per_test",
+        "Clients per test",
+        "So many clients in all, spread evenly over the time.",
+        "M6 34V26M18 34V26M30 34V26M42 34V26M54 34V26M66 34V26M78 34V26M90 34V26",
+    ),
+    (
+        "per_second",
+        "Clients per second",
+        "A steady rate, however slow the target gets.",
+        "M4 14H92M4 34V14M15 34V14M26 34V14M37 34V14M48 34V14M59 34V14M70 34V14M81 34V14M92 34V14",
+    ),
     ("maintain", "Maintain client load", "A number of clients at once, from one level to another.", "M4 34L92 8"),
-    ("fixed_count", "Fixed count", "So many requests, as fast as so many clients can.", "M4 9h12M20 9h16M40 9h10M54 9h14M72 9h12M4 18h18M26 18h10M40 18h16M60 18h10M4 27h10M18 27h14M36 27h18M58 27h16"),
+    (
+        "fixed_count",
+        "Fixed count",
+        "So many requests, as fast as so many clients can.",
+        "M4 9h12M20 9h16M40 9h10M54 9h14M72 9h12M4 18h18M26 18h10M40 18h16M60 18h10M4 27h10M18 27h14M36 27h18M58 27h16",
+    ),
 ];
 
 fn load(form: &PlanForm, errors: &[FieldError]) -> AnyView {
@@ -219,11 +257,23 @@ fn load(form: &PlanForm, errors: &[FieldError]) -> AnyView {
 
 fn number(name: &str, label: &str, bound: limits::Bound, hint: &str, value: &str, errors: &[FieldError]) -> AnyView {
     let hint = if hint.is_empty() { bound_hint(bound) } else { format!("{hint} {}", bound_hint(bound)) };
-    Field { name, label, hint, unit: bound.unit, value, inputmode: "decimal", width: "narrow", ..Field::default() }.view(errors)
+    Field { name, label, hint, unit: bound.unit, value, inputmode: "decimal", width: "narrow", ..Field::default() }
+        .view(errors)
 }
 
 const ADVANCED: &[&str] = &[
-    "timeout_ms", "idle_timeout_ms", "error_threshold", "reuse", "end", "redirects", "max_clients", "warm_up_s", "max_rate_missed", "http", "insecure", "notes",
+    "timeout_ms",
+    "idle_timeout_ms",
+    "error_threshold",
+    "reuse",
+    "end",
+    "redirects",
+    "max_clients",
+    "warm_up_s",
+    "max_rate_missed",
+    "http",
+    "insecure",
+    "notes",
 ];
 
 fn advanced(form: &PlanForm, errors: &[FieldError]) -> AnyView {

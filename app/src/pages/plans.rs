@@ -173,7 +173,8 @@ fn missing(hosts: &[MissingHost]) -> AnyView {
     let rows = hosts
         .iter()
         .map(|h| {
-            let (href, words) = h.id.as_ref().map_or(("/hosts".to_owned(), "Add it"), |id| (format!("/hosts/{id}"), "Verify it"));
+            let (href, words) =
+                h.id.as_ref().map_or(("/hosts".to_owned(), "Add it"), |id| (format!("/hosts/{id}"), "Verify it"));
             view! { <li><span class="break">{h.address.clone()}</span>" – "<a href=href>{words}</a></li> }
         })
         .collect_view();

@@ -65,14 +65,25 @@ fn outcome(result: &ResultDoc) -> (Tone, String) {
         return (Tone::Bad, "Nothing that was sent came to an end.".to_owned());
     }
     if result.ledger.answered() == 0 {
-        return (Tone::Bad, format!("Nothing was answered: all {} failed.", format::plural(ended, "request", "requests")));
+        return (
+            Tone::Bad,
+            format!("Nothing was answered: all {} failed.", format::plural(ended, "request", "requests")),
+        );
     }
     let failed = result.ledger.errors() - aborted.min(result.ledger.errors());
     if failed == 0 && ok > 0 {
         return (Tone::Good, format!("All {} were answered ok.", format::plural(ok, "request", "requests")));
     }
     let tone = if result.error_rate < 0.01 { Tone::Mixed } else { Tone::Bad };
-    (tone, format!("{} of {} failed ({}).", format::count(failed), format::plural(ended, "request", "requests"), format::percent(Some(failed as f64 / ended as f64))))
+    (
+        tone,
+        format!(
+            "{} of {} failed ({}).",
+            format::count(failed),
+            format::plural(ended, "request", "requests"),
+            format::percent(Some(failed as f64 / ended as f64))
+        ),
+    )
 }
 
 /// Who limited the run, in words.
@@ -80,7 +91,9 @@ fn limit(result: &ResultDoc) -> &'static str {
     match result.verdict.limited_by {
         LimitedBy::None => "Nothing limited the run: the plan was carried out as written.",
         LimitedBy::Target => "The target was the limit.",
-        LimitedBy::Generator => "The machine that made the load was the limit, so the target may be better than it looks here.",
+        LimitedBy::Generator => {
+            "The machine that made the load was the limit, so the target may be better than it looks here."
+        }
         LimitedBy::Plan => "The plan itself was the limit.",
     }
 }
@@ -96,7 +109,9 @@ fn verdict(result: &ResultDoc) -> AnyView {
         Tone::Bad => ("verdict bad", "Failures", "M6 6l12 12M18 6l-12 12"),
     };
     let end = match result.end_reason {
-        Some(EndReason::ErrorThreshold) => Some("The run ended early: the share of errors reached the test's threshold."),
+        Some(EndReason::ErrorThreshold) => {
+            Some("The run ended early: the share of errors reached the test's threshold.")
+        }
         Some(EndReason::Limit) => Some("The run ended early: a limit was broken."),
         Some(EndReason::RateMissed) => Some("The run ended early: too much of the planned rate was missed."),
         Some(EndReason::Stopped) => Some("The run was stopped before its end."),
@@ -419,21 +434,54 @@ fn requests(result: &ResultDoc) -> AnyView {
 fn traffic(result: &ResultDoc) -> AnyView {
     let (b, c, r, g) = (&result.bytes, &result.connections, &result.redirects, &result.generator);
     let text = |t: String| t.into_any();
-    let rate = if result.duration_s > 0.0 { format!(", {} a second", format::bytes((b.received as f64 / result.duration_s) as u64)) } else { String::new() };
+    let rate = if result.duration_s > 0.0 {
+        format!(", {} a second", format::bytes((b.received as f64 / result.duration_s) as u64))
+    } else {
+        String::new()
+    };
     let mut rows = vec![
         ("Received", text(format!("{}{rate}", format::bytes(b.received)))),
         ("Sent", text(format::bytes(b.sent))),
         ("Bodies", text(format!("{} as sent, not unpacked", format::bytes(b.body)))),
-        ("Connections", text(format!("{} opened; {} reused one; {} sent again because it was closed", format::count(c.opened), format::plural(c.reused, "request", "requests"), format::count(c.reconnects)))),
+        (
+            "Connections",
+            text(format!(
+                "{} opened; {} reused one; {} sent again because it was closed",
+                format::count(c.opened),
+                format::plural(c.reused, "request", "requests"),
+                format::count(c.reconnects)
+            )),
+        ),
     ];
     if r.followed + r.refused > 0 {
-        rows.push(("Redirects", text(format!("{} followed, {} refused because their host is not allowed", format::count(r.followed), format::count(r.refused)))));
+        rows.push((
+            "Redirects",
+            text(format!(
+                "{} followed, {} refused because their host is not allowed",
+                format::count(r.followed),
+                format::count(r.refused)
+            )),
+        ));
     }
     if result.plan.load.is_open() {
-        rows.push(("Lateness", text(format!("requests left {} late at the median, {} at the 99th percentile", format::ms(result.lateness_ms.p50), format::ms(result.lateness_ms.p99)))));
+        rows.push((
+            "Lateness",
+            text(format!(
+                "requests left {} late at the median, {} at the 99th percentile",
+                format::ms(result.lateness_ms.p50),
+                format::ms(result.lateness_ms.p99)
+            )),
+        ));
     }
     let memory = g.max_rss_mb.map_or_else(String::new, |mb| format!(", at most {} MB of memory", format::number(mb)));
-    rows.push(("Generator", text(format!("{}, {} s of processor time{memory}", format::plural(u64::from(g.threads), "thread", "threads"), format::number(g.cpu_s)))));
+    rows.push((
+        "Generator",
+        text(format!(
+            "{}, {} s of processor time{memory}",
+            format::plural(u64::from(g.threads), "thread", "threads"),
+            format::number(g.cpu_s)
+        )),
+    ));
     rows.push(("Made by", text(result.tool.clone())));
     view! { <section aria-labelledby="traffic-title"><h2 id="traffic-title">"Traffic and generator"</h2>{facts(rows)}</section> }.into_any()
 }

@@ -90,7 +90,11 @@ pub fn render(chrome: &Chrome, page: &RunPage) -> String {
     let over = page.state.is_over();
     let head = Head {
         title: page.test_name.clone(),
-        description: if page.is_public() { format!("Load test report: {}", words::load_sentence(page.plan.load, page.plan.duration_s)) } else { String::new() },
+        description: if page.is_public() {
+            format!("Load test report: {}", words::load_sentence(page.plan.load, page.plan.duration_s))
+        } else {
+            String::new()
+        },
         private: true,
         class: "report",
         // Without a script the page fetches itself again; with one, the island is quicker.
@@ -118,7 +122,8 @@ pub fn render(chrome: &Chrome, page: &RunPage) -> String {
 }
 
 fn crumbs(page: &RunPage) -> AnyView {
-    let test = page.test_id.as_ref().map(|id| view! { " / "<a href=format!("/tests/{id}")>{page.test_name.clone()}</a> });
+    let test =
+        page.test_id.as_ref().map(|id| view! { " / "<a href=format!("/tests/{id}")>{page.test_name.clone()}</a> });
     view! { <p class="crumbs"><a href="/tests">"Tests"</a>{test}</p> }.into_any()
 }
 
@@ -134,7 +139,8 @@ fn actions(page: &RunPage, over: bool) -> AnyView {
         }
         .into_any();
     }
-    let compare = page.siblings.iter().find(|r| r.id != page.id).map(|r| format!("/compare?run={}&run={}", r.id, page.id));
+    let compare =
+        page.siblings.iter().find(|r| r.id != page.id).map(|r| format!("/compare?run={}&run={}", r.id, page.id));
     view! {
         <div class="actions">
             {page.test_id.as_ref().map(|id| view! { <form method="post" action=format!("/tests/{id}/run")><button class="button" type="submit">"Run again"</button></form> })}
@@ -146,7 +152,13 @@ fn actions(page: &RunPage, over: bool) -> AnyView {
 }
 
 fn live(page: &RunPage) -> AnyView {
-    let state = StateEvent { state: page.state, position: page.position, elapsed_s: page.elapsed_s, duration_s: page.plan.duration_s, end_reason: None };
+    let state = StateEvent {
+        state: page.state,
+        position: page.position,
+        elapsed_s: page.elapsed_s,
+        duration_s: page.plan.duration_s,
+        end_reason: None,
+    };
     let timeline = Timeline::of(&page.points, LIVE_ROWS);
     view! { <LiveReport events=format!("{}/events", page.path()) timeline=timeline state=state /> }.into_any()
 }
@@ -156,7 +168,13 @@ fn finished(page: &RunPage) -> AnyView {
         ("Asked for", moment(page.created_at)),
         ("Started", maybe_moment(page.started_at)),
         ("Ended", maybe_moment(page.finished_at)),
-        ("Length", page.result.as_ref().map_or_else(|| format::NONE.to_owned(), |r| format::duration_s(r.duration_s)).into_any()),
+        (
+            "Length",
+            page.result
+                .as_ref()
+                .map_or_else(|| format::NONE.to_owned(), |r| format::duration_s(r.duration_s))
+                .into_any(),
+        ),
     ]);
     view! {
         {(page.state != RunState::Finished).then(|| view! {

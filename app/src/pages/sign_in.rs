@@ -78,7 +78,17 @@ pub fn render_sign_in(chrome: &Chrome, page: &SignInPage) -> String {
 }
 
 fn email(value: &str, errors: &[FieldError]) -> AnyView {
-    Field { name: "email", label: "E-mail address", kind: "email", autocomplete: "username", inputmode: "email", required: true, value, ..Field::default() }.view(errors)
+    Field {
+        name: "email",
+        label: "E-mail address",
+        kind: "email",
+        autocomplete: "username",
+        inputmode: "email",
+        required: true,
+        value,
+        ..Field::default()
+    }
+    .view(errors)
 }
 
 fn next(path: Option<&str>) -> AnyView {

@@ -10,7 +10,7 @@ pub fn empty(title: &'static str, text: &'static str, href: &'static str, button
                 <path d="M2 44c18 0 22-30 40-30s22 26 40 26s22-18 38-18s20 10 38 10" fill="none" stroke-width="3" stroke-linecap="round" />
                 <path d="M2 54h156" fill="none" stroke-width="2" stroke-linecap="round" stroke-dasharray="2 6" />
             </svg>
-            <h3>{title}</h3>
+            <h2>{title}</h2>
             <p>{text}</p>
             <a class="button" href=href>{button}</a>
         </div>

@@ -85,7 +85,8 @@ impl Field<'_> {
         let (hint_id, error_id) = (format!("{id}-hint"), format!("{id}-error"));
         let described = described_by(!self.hint.is_empty(), error.is_some(), &hint_id, &error_id);
         let kind = if self.kind.is_empty() { "text" } else { self.kind };
-        let class = if error.is_some() { format!("field {} has-error", self.width) } else { format!("field {}", self.width) };
+        let class =
+            if error.is_some() { format!("field {} has-error", self.width) } else { format!("field {}", self.width) };
         view! {
             <div class=class>
                 <label for=id.clone()>{self.label.to_owned()}</label>
@@ -119,7 +120,8 @@ pub fn text_area(name: &str, label: &str, hint: &str, rows: u8, value: &str, err
     let id = field_id(name);
     let error = message(errors, name);
     let (hint_id, error_id) = (format!("{id}-hint"), format!("{id}-error"));
-    let described = described_by(!hint.is_empty(), error.is_some(), &hint_id, &error_id).map_or_else(String::new, |d| format!(" aria-describedby=\"{d}\""));
+    let described = described_by(!hint.is_empty(), error.is_some(), &hint_id, &error_id)
+        .map_or_else(String::new, |d| format!(" aria-describedby=\"{d}\""));
     let invalid = if error.is_some() { " aria-invalid=\"true\"" } else { "" };
     // A parser drops one line break after the tag, so one is given for it to drop.
     let html = format!(
@@ -140,14 +142,24 @@ pub fn text_area(name: &str, label: &str, hint: &str, rows: u8, value: &str, err
 }
 
 /// A choice from a list of value and words.
-pub fn select(name: &str, label: &str, hint: &str, options: &[(&'static str, &'static str)], value: &str, errors: &[FieldError]) -> AnyView {
+pub fn select(
+    name: &str,
+    label: &str,
+    hint: &str,
+    options: &[(&'static str, &'static str)],
+    value: &str,
+    errors: &[FieldError],
+) -> AnyView {
     let id = field_id(name);
     let error = message(errors, name).map(str::to_owned);
     let (hint_id, error_id) = (format!("{id}-hint"), format!("{id}-error"));
     let described = described_by(!hint.is_empty(), error.is_some(), &hint_id, &error_id);
     // A value that is not offered (somebody wrote the request by hand) is shown as it came, so that nothing changes silently.
     let unknown = (!value.is_empty() && !options.iter().any(|(v, _)| *v == value)).then(|| value.to_owned());
-    let options = options.iter().map(|(v, words)| view! { <option value=*v selected=*v == value>{*words}</option> }).collect_view();
+    let options = options
+        .iter()
+        .map(|(v, words)| view! { <option value=*v selected=*v == value>{*words}</option> })
+        .collect_view();
     let class = if error.is_some() { "field has-error" } else { "field" };
     view! {
         <div class=class>
@@ -167,7 +179,8 @@ pub fn select(name: &str, label: &str, hint: &str, options: &[(&'static str, &'s
 
 /// `From 1 to 100,000 clients.`
 pub fn bound_hint(bound: Bound) -> String {
-    let unit = if bound.unit.is_empty() || bound.unit == "%" { bound.unit.to_owned() } else { format!(" {}", bound.unit) };
+    let unit =
+        if bound.unit.is_empty() || bound.unit == "%" { bound.unit.to_owned() } else { format!(" {}", bound.unit) };
     format!("{} to {}{unit}.", bound_number(bound.min), bound_number(bound.max))
 }
 
@@ -199,6 +212,9 @@ mod tests {
 
     #[test]
     fn ids_are_safe_fragments() {
-        assert_eq!((field_id("requests[0].url"), field_id("duration_s"), field_id("\"><script>")), ("f-requests-0-url".into(), "f-duration-s".into(), "f-script".into()));
+        assert_eq!(
+            (field_id("requests[0].url"), field_id("duration_s"), field_id("\"><script>")),
+            ("f-requests-0-url".into(), "f-duration-s".into(), "f-script".into())
+        );
     }
 }

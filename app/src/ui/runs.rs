@@ -9,7 +9,7 @@ use crate::format;
 use crate::view::{Figures, RunRow};
 
 /// A table of runs. With `choose`, each has a box to tick and the whole is a form that leads to the comparison; `with_test`
-/// adds the test's name.
+/// adds the test's name above its start.
 pub fn run_table(caption: &'static str, runs: &[RunRow], choose: bool, with_test: bool) -> AnyView {
     let choose = choose && runs.len() > 1;
     let rows = runs.iter().map(|run| row(run, choose, with_test)).collect_view();
@@ -19,8 +19,7 @@ pub fn run_table(caption: &'static str, runs: &[RunRow], choose: bool, with_test
             <thead>
                 <tr>
                     {choose.then(|| view! { <th scope="col"><span class="visually-hidden">"Compare"</span></th> })}
-                    {with_test.then(|| view! { <th scope="col">"Test"</th> })}
-                    <th scope="col">"Run"</th>
+                    <th scope="col">{if with_test { "Test and start" } else { "Start" }}</th>
                     <th scope="col">"State"</th>
                     <th scope="col" class="num">"Requests/s"</th>
                     <th scope="col" class="num">"p50, ms"</th>
@@ -58,8 +57,11 @@ fn row(run: &RunRow, choose: bool, with_test: bool) -> AnyView {
     view! {
         <tr>
             {choose.then(|| view! { <td class="tick-cell"><input type="checkbox" name="run" value=run.id.clone() aria-label=label /></td> })}
-            {with_test.then(|| view! { <th scope="row"><a href=href.clone()>{run.test_name.clone()}</a></th> })}
-            <td class="when">{if with_test { moment_short(at) } else { view! { <a href=href>{moment_short(at)}</a> }.into_any() }}</td>
+            {if with_test {
+                view! { <th scope="row"><a href=href>{run.test_name.clone()}</a><span class="sub when">{moment_short(at)}</span></th> }.into_any()
+            } else {
+                view! { <th scope="row" class="when"><a href=href>{moment_short(at)}</a></th> }.into_any()
+            }}
             <td>{run_badge(run.state, run.position)}</td>
             <td class="num">{format::maybe(requests_per_second)}</td>
             <td class="num">{format::maybe(p50)}</td>

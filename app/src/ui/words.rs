@@ -13,13 +13,23 @@ pub fn load_sentence(load: Load, duration_s: Option<f64>) -> String {
     match load {
         Load::PerTest { clients } => format!("{} spread over {over}", format::plural(clients, "client", "clients")),
         Load::PerSecond { rate } => format!("{} clients per second for {over}", format::number(rate)),
-        Load::Maintain { from, to } if from == to => format!("{} at once for {over}", format::plural(u64::from(to), "client", "clients")),
+        Load::Maintain { from, to } if from == to => {
+            format!("{} at once for {over}", format::plural(u64::from(to), "client", "clients"))
+        }
         Load::Maintain { from, to } => {
-            format!("{} to {} clients at once over {over}", format::count(u64::from(from)), format::count(u64::from(to)))
+            format!(
+                "{} to {} clients at once over {over}",
+                format::count(u64::from(from)),
+                format::count(u64::from(to))
+            )
         }
         Load::FixedCount { requests, clients } => {
             let limit = if over.is_empty() { String::new() } else { format!(", for at most {over}") };
-            format!("{} by {} at once{limit}", format::plural(requests, "request", "requests"), format::plural(u64::from(clients), "client", "clients"))
+            format!(
+                "{} by {} at once{limit}",
+                format::plural(requests, "request", "requests"),
+                format::plural(u64::from(clients), "client", "clients")
+            )
         }
     }
 }
@@ -44,12 +54,30 @@ pub fn plan_rows(plan: &PlanDoc) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("Load", format!("{}: {}", plan.load.label(), load_sentence(plan.load, plan.duration_s))),
         ("Timeout", format!("{} for the whole exchange", format::ms(Some(plan.timeout_ms)))),
-        ("Idle timeout", plan.idle_timeout_ms.map_or_else(|| "off".to_owned(), |v| format!("{} without a byte", format::ms(Some(v))))),
+        (
+            "Idle timeout",
+            plan.idle_timeout_ms
+                .map_or_else(|| "off".to_owned(), |v| format!("{} without a byte", format::ms(Some(v)))),
+        ),
         ("Error threshold", threshold),
         ("Connections", either(plan.reuse == "off", "a new one for every request", "kept alive within a client")),
-        ("At the end", either(plan.end == "abort", "requests in flight are cut", "requests in flight may finish until their timeout")),
+        (
+            "At the end",
+            either(
+                plan.end == "abort",
+                "requests in flight are cut",
+                "requests in flight may finish until their timeout",
+            ),
+        ),
         ("Redirects", either(plan.redirects == "off", "not followed", "followed to hosts that are allowed")),
-        ("HTTP", if plan.http == "auto" { "best version both sides know".to_owned() } else { format!("HTTP/{} only", plan.http) }),
+        (
+            "HTTP",
+            if plan.http == "auto" {
+                "best version both sides know".to_owned()
+            } else {
+                format!("HTTP/{} only", plan.http)
+            },
+        ),
         ("Certificates", either(plan.insecure, "not checked", "checked")),
     ];
     if let Some(most) = plan.max_clients {
@@ -59,14 +87,18 @@ pub fn plan_rows(plan: &PlanDoc) -> Vec<(&'static str, String)> {
         rows.push(("Warm-up", format!("{}, left out of the result", format::duration_s(plan.warm_up_s))));
     }
     if let Some(missed) = plan.max_rate_missed {
-        rows.push(("Missed rate", format!("ends the run when more than {} % of the planned rate is missed", format::number(missed))));
+        rows.push((
+            "Missed rate",
+            format!("ends the run when more than {} % of the planned rate is missed", format::number(missed)),
+        ));
     }
     rows
 }
 
 /// [`plan_rows`] and the requests, as a list.
 pub fn plan_facts(plan: &PlanDoc) -> AnyView {
-    let mut rows: Vec<(&'static str, AnyView)> = plan_rows(plan).into_iter().map(|(label, text)| (label, text.into_any())).collect();
+    let mut rows: Vec<(&'static str, AnyView)> =
+        plan_rows(plan).into_iter().map(|(label, text)| (label, text.into_any())).collect();
     rows.insert(1, ("Requests", requests(plan)));
     facts(rows)
 }
@@ -76,11 +108,15 @@ fn requests(plan: &PlanDoc) -> AnyView {
         .requests
         .iter()
         .map(|r| {
-            let headers = r.headers.iter().map(|(n, v)| view! { <li><code>{format!("{n}: {v}")}</code></li> }).collect_view();
-            let notes: Vec<String> = [r.body_bytes.map(|n| format!("body of {}", format::bytes(n))), r.basic_auth.then(|| "basic authentication".to_owned())]
-                .into_iter()
-                .flatten()
-                .collect();
+            let headers =
+                r.headers.iter().map(|(n, v)| view! { <li><code>{format!("{n}: {v}")}</code></li> }).collect_view();
+            let notes: Vec<String> = [
+                r.body_bytes.map(|n| format!("body of {}", format::bytes(n))),
+                r.basic_auth.then(|| "basic authentication".to_owned()),
+            ]
+            .into_iter()
+            .flatten()
+            .collect();
             view! {
                 <li>
                     <code>{format!("{} {}", r.method, r.url)}</code>
@@ -90,5 +126,9 @@ fn requests(plan: &PlanDoc) -> AnyView {
             }
         })
         .collect_view();
-    if plan.requests.len() == 1 { view! { <ul class="plain">{rows}</ul> }.into_any() } else { view! { <ol class="plain numbered">{rows}</ol> }.into_any() }
+    if plan.requests.len() == 1 {
+        view! { <ul class="plain">{rows}</ul> }.into_any()
+    } else {
+        view! { <ol class="plain numbered">{rows}</ol> }.into_any()
+    }
 }
