@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
+use oleada_engine::net::AddressPolicy;
 use url::Url;
 
 /// Where the data is kept.
@@ -148,6 +149,17 @@ impl fmt::Debug for Config {
             .field("log", &self.log)
             .field("attempts", &self.attempts)
             .finish()
+    }
+}
+
+impl Config {
+    /// Which addresses may be dialled from this installation.
+    pub fn address_policy(&self) -> AddressPolicy {
+        let start = match self.mode {
+            Mode::Local => AddressPolicy::local(),
+            Mode::Public => AddressPolicy::public(),
+        };
+        self.allow_target.iter().fold(start, |policy, network| policy.allow(*network))
     }
 }
 

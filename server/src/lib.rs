@@ -9,16 +9,20 @@ use anyhow::Context as _;
 use tokio::net::TcpListener;
 
 pub mod accounts;
+pub mod api;
 pub mod assets;
 pub mod auth;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod error;
+pub mod hosts;
 pub mod layers;
 pub mod pages;
+pub mod plans;
 pub mod render;
 pub mod router;
+pub mod runs;
 pub mod state;
 pub mod store;
 pub mod telemetry;
@@ -114,6 +118,7 @@ async fn announce_setup(state: &AppState) -> anyhow::Result<()> {
 
 fn start_background_work(state: &AppState) {
     state.tasks.spawn(sweep_sessions(state.clone()));
+    state.tasks.spawn(runs::queue::work(state.clone()));
 }
 
 async fn sweep_sessions(state: AppState) {

@@ -1,5 +1,10 @@
 //! The handlers of the pages, one file for each file in `oleada_app::pages`: load, call a domain function, render.
 
+pub mod compare;
 pub mod dashboard;
+pub mod forms;
 pub mod home;
+pub mod hosts;
+pub mod plans;
+pub mod runs;
 pub mod sign_in;

@@ -18,7 +18,7 @@ use crate::auth::{origin, session};
 use crate::config::Proxy;
 use crate::error::Error;
 use crate::state::AppState;
-use crate::{assets, layers, pages};
+use crate::{api, assets, layers, pages};
 
 /// The whole application.
 pub fn router(state: AppState) -> Router {
@@ -48,6 +48,29 @@ fn routes() -> Router<AppState> {
         .route("/sign-in", get(pages::sign_in::sign_in_form).post(pages::sign_in::sign_in))
         .route("/sign-out", post(pages::sign_in::sign_out))
         .route("/dashboard", get(pages::dashboard::show))
+        .route("/hosts", get(pages::hosts::list).post(pages::hosts::add))
+        .route("/hosts/{id}", get(pages::hosts::show))
+        .route("/hosts/{id}/verify", post(pages::hosts::verify))
+        .route("/hosts/{id}/delete", post(pages::hosts::delete))
+        .route("/tests", get(pages::plans::list).post(pages::plans::create))
+        .route("/tests/new", get(pages::plans::new))
+        .route("/tests/{id}", get(pages::plans::show))
+        .route("/tests/{id}/edit", get(pages::plans::edit).post(pages::plans::update))
+        .route("/tests/{id}/run", post(pages::plans::run))
+        .route("/tests/{id}/copy", post(pages::plans::copy))
+        .route("/tests/{id}/delete", post(pages::plans::delete))
+        .route("/runs/{id}", get(pages::runs::show))
+        .route("/runs/{id}/stop", post(pages::runs::stop))
+        .route("/runs/{id}/share", post(pages::runs::share))
+        .route("/runs/{id}/unshare", post(pages::runs::unshare))
+        .route("/runs/{id}/delete", post(pages::runs::delete))
+        .route("/runs/{id}/events", get(api::live::own))
+        .route("/runs/{id}/result.json", get(api::results::own))
+        .route("/api/v1/runs/{id}", get(api::results::own))
+        .route("/compare", get(pages::compare::show))
+        .route("/r/{token}", get(pages::runs::show_shared))
+        .route("/r/{token}/events", get(api::live::shared))
+        .route("/r/{token}/result.json", get(api::results::shared))
         .route("/assets/{*path}", get(assets::serve))
         .route("/favicon.ico", get(pages::home::favicon))
         .route("/robots.txt", get(pages::home::robots))

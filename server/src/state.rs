@@ -10,6 +10,8 @@ use crate::auth::password::Passwords;
 use crate::auth::rate_limit::Attempts;
 use crate::auth::setup::SetupToken;
 use crate::config::{Config, Mode};
+use crate::hosts::check::Checker;
+use crate::runs::Runs;
 use crate::store::Db;
 
 /// Shared by all requests; cheap to clone.
@@ -30,6 +32,10 @@ pub struct Inner {
     pub attempts: Attempts,
     /// What the first account of a public installation must show.
     pub setup: SetupToken,
+    /// Runs under way and the queue's bell.
+    pub runs: Runs,
+    /// Looks for proofs of ownership.
+    pub checker: Checker,
     /// Whether the server is ending.
     pub shutdown: Shutdown,
     /// Work that outlives a request.
@@ -51,6 +57,8 @@ impl AppState {
             passwords: Passwords::new(),
             attempts: Attempts::new(config.attempts),
             setup: SetupToken::new(),
+            checker: Checker::new(&config),
+            runs: Runs::default(),
             shutdown: Shutdown::default(),
             tasks: Tasks::default(),
             config,

@@ -13,12 +13,21 @@ use sqlx::{ConnectOptions as _, Connection as _, PgPool, SqlitePool};
 use uuid::Uuid;
 
 pub mod hosts;
+pub mod plans;
+pub mod runs;
+pub mod samples;
 pub mod sessions;
 pub mod users;
 
 /// Every statement of the store, by module: what the tests prepare on both databases.
-pub const STATEMENTS: &[(&str, &[(&str, &str)])] =
-    &[("hosts", hosts::STATEMENTS), ("sessions", sessions::STATEMENTS), ("users", users::STATEMENTS)];
+pub const STATEMENTS: &[(&str, &[(&str, &str)])] = &[
+    ("hosts", hosts::STATEMENTS),
+    ("plans", plans::STATEMENTS),
+    ("runs", runs::STATEMENTS),
+    ("samples", samples::STATEMENTS),
+    ("sessions", sessions::STATEMENTS),
+    ("users", users::STATEMENTS),
+];
 
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("../migrations/postgres");

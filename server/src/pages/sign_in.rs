@@ -17,6 +17,8 @@ use crate::router::ClientAddress;
 use crate::state::AppState;
 
 const AFTERWARDS: &str = "/dashboard";
+/// Where the session keeps the setup token that a visitor showed.
+const SETUP: &str = "setup";
 
 /// What the address of a form may carry.
 #[derive(Default, Deserialize)]
@@ -34,7 +36,6 @@ pub struct SignUpForm {
     name: String,
     password: String,
     next: String,
-    setup: String,
 }
 
 /// The sign-in form as it was sent.
@@ -51,18 +52,22 @@ fn next_of(text: &str) -> Option<String> {
 }
 
 /// `GET /sign-up`
-pub async fn sign_up_form(State(state): State<AppState>, MaybeUser(user): MaybeUser, Query(asked): Query<Asked>, frame: Frame) -> Result<Response> {
+pub async fn sign_up_form(State(state): State<AppState>, MaybeUser(user): MaybeUser, Query(asked): Query<Asked>, session: Session, frame: Frame) -> Result<Response> {
     if user.is_some() {
         return Ok(see_other(safe_next(&asked.next).unwrap_or(AFTERWARDS)));
     }
-    accounts::admission(&state, &asked.setup).await?;
-    let page = sign_up_page(&state, &SignUpForm { next: asked.next, setup: asked.setup, ..SignUpForm::default() }, Vec::new()).await?;
+    if !asked.setup.is_empty() && state.setup.matches(&asked.setup) {
+        // Out of the address, into the session: the form is then like any other.
+        session.insert(SETUP, &asked.setup).await?;
+    }
+    accounts::admission(&state, &setup_of(&session).await?).await?;
+    let page = sign_up_page(&state, &SignUpForm { next: asked.next, ..SignUpForm::default() }, Vec::new()).await?;
     frame.show(|chrome| render_sign_up(chrome, &page)).await
 }
 
 /// `POST /sign-up`
 pub async fn sign_up(State(state): State<AppState>, ClientAddress(from): ClientAddress, session: Session, frame: Frame, Form(form): Form<SignUpForm>) -> Result<Response> {
-    let admission = accounts::admission(&state, &form.setup).await?;
+    let admission = accounts::admission(&state, &setup_of(&session).await?).await?;
     state.attempts.from_address(from)?;
     let new = NewAccount { email: form.email.clone(), name: form.name.clone(), password: form.password.clone() };
     match accounts::add(&state.db, &state.passwords, new, admission).await {
@@ -78,6 +83,10 @@ pub async fn sign_up(State(state): State<AppState>, ClientAddress(from): ClientA
         }
         Err(Refusal::Error(error)) => Err(error),
     }
+}
+
+async fn setup_of(session: &Session) -> Result<String> {
+    Ok(session.get(SETUP).await?.unwrap_or_default())
 }
 
 async fn sign_up_page(state: &AppState, form: &SignUpForm, errors: Vec<FieldError>) -> Result<SignUpPage> {
