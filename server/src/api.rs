@@ -1,0 +1,4 @@
+//! What programs read: the live events of a run and its result document.
+
+pub mod live;
+pub mod results;

@@ -1,0 +1,408 @@
+//! `oleada bench`: one run from the terminal, without a database.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+use oleada_engine::limit::FailIf;
+use oleada_engine::net::{self, Event, Options, ResolveOverride, RunEnd, Running, StartError};
+use oleada_engine::plan::{
+    AtEnd, Credentials, HttpVersion, Load, Method, Plan, PlanSpec, Redirects, RequestSpec, Reuse, limits,
+};
+use oleada_engine::result::{EndReason, Point, Record, ResultDoc};
+use oleada_engine::window::{Merge, Window};
+
+use super::{bench_report, units};
+use crate::clock;
+
+/// Finished, and every limit held.
+const OK: u8 = 0;
+/// A limit was broken, the run was aborted, or nothing was answered.
+const FAILED: u8 = 1;
+/// The arguments make no plan.
+const USAGE: u8 = 2;
+/// The run could not start.
+const NO_START: u8 = 3;
+
+/// One load test from the terminal: progress on stderr, the report on stdout.
+#[derive(ClapArgs, Debug)]
+pub struct Args {
+    /// Addresses to request; each client walks them in this order.
+    #[arg(required = true, value_name = "URL")]
+    urls: Vec<String>,
+
+    /// Fixed count: requests in all.
+    #[arg(long, short = 'n', value_name = "N", help_heading = "Load", conflicts_with_all = ["per_test", "per_second", "maintain"])]
+    requests: Option<u64>,
+    /// Fixed count: clients at once (default 10).
+    #[arg(long, short = 'c', value_name = "C", help_heading = "Load", conflicts_with_all = ["per_test", "per_second", "maintain"])]
+    clients: Option<u32>,
+    /// This many clients, spread evenly over the duration.
+    #[arg(long, value_name = "N", help_heading = "Load", conflicts_with_all = ["per_second", "maintain"])]
+    per_test: Option<u64>,
+    /// This many clients start each second; fractions allowed.
+    #[arg(long, value_name = "R", help_heading = "Load", conflicts_with = "maintain")]
+    per_second: Option<f64>,
+    /// Keep this many clients busy: a number, or FROM..TO for a linear change.
+    #[arg(long, value_name = "A..B", help_heading = "Load", value_parser = parse_maintain)]
+    maintain: Option<(u32, u32)>,
+    /// Length of the test (default 60s; a fixed count has no limit).
+    #[arg(long, short = 'd', value_name = "TIME", help_heading = "Load", value_parser = units::duration)]
+    duration: Option<Duration>,
+    /// Load before the result begins, left out of it.
+    #[arg(long, value_name = "TIME", help_heading = "Load", value_parser = units::duration, default_value = "0s")]
+    warm_up: Duration,
+    /// Open models: at most so many clients at once; the rest wait and are counted.
+    #[arg(long, value_name = "N", help_heading = "Load")]
+    max_clients: Option<u32>,
+
+    /// Time for a whole exchange, first byte written to last byte read.
+    #[arg(long, value_name = "TIME", help_heading = "Ends", value_parser = units::duration, default_value = "10s")]
+    timeout: Duration,
+    /// Time without a byte received (default off).
+    #[arg(long, value_name = "TIME", help_heading = "Ends", value_parser = units::duration)]
+    idle_timeout: Option<Duration>,
+    /// Share of errors in percent at which the run ends; 100 = never.
+    #[arg(long, value_name = "PCT", help_heading = "Ends", default_value_t = limits::ERROR_THRESHOLD.default)]
+    error_threshold: f64,
+    /// Stop when more than this share (percent) of the planned rate is missed.
+    #[arg(long, value_name = "PCT", help_heading = "Ends")]
+    max_rate_missed: Option<f64>,
+    /// Requests in flight at the end: drain lets them finish, abort cuts them.
+    #[arg(long, value_name = "drain|abort", help_heading = "Ends", default_value_t = AtEnd::Drain)]
+    end: AtEnd,
+    /// Fail (exit 1) if the condition holds, such as 'p95>300ms' or 'errors>1%'; repeatable.
+    #[arg(long, value_name = "CONDITION", help_heading = "Ends")]
+    fail_if: Vec<FailIf>,
+
+    /// Connections: kept within a client, or a new one for every request.
+    #[arg(long, value_name = "client|off", help_heading = "Protocol", default_value_t = Reuse::Client)]
+    reuse: Reuse,
+    /// HTTP version.
+    #[arg(long, value_name = "auto|1.1|2", help_heading = "Protocol", default_value_t = HttpVersion::Auto)]
+    http: HttpVersion,
+    /// Accept any certificate.
+    #[arg(long, help_heading = "Protocol")]
+    insecure: bool,
+    /// Redirects are followed only to the hosts named on the command line.
+    #[arg(long, value_name = "follow|off", help_heading = "Protocol", default_value_t = Redirects::Follow)]
+    redirects: Redirects,
+    /// Dial ADDR for HOST:PORT instead of asking the resolver; repeatable.
+    #[arg(long, value_name = "HOST:PORT:ADDR", help_heading = "Protocol")]
+    resolve: Vec<ResolveOverride>,
+
+    /// Method of every request.
+    #[arg(long, short = 'm', value_name = "M", help_heading = "Request", default_value_t = Method::Get)]
+    method: Method,
+    /// Header of every request, 'Name: value'; repeatable.
+    #[arg(long, short = 'H', value_name = "K: V", help_heading = "Request", value_parser = parse_header)]
+    header: Vec<(String, String)>,
+    /// Body of every request: text, or @FILE.
+    #[arg(long, value_name = "TEXT|@FILE", help_heading = "Request")]
+    body: Option<String>,
+    /// Basic authentication.
+    #[arg(long, value_name = "USER:PASS", help_heading = "Request", value_parser = parse_credentials)]
+    basic_auth: Option<Credentials>,
+
+    /// Threads of the generator (default: one per processor).
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    threads: Option<usize>,
+    /// Print the result document on stdout, and nothing else there.
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+    /// Add the list of seconds to the document.
+    #[arg(long, help_heading = "Output")]
+    seconds: bool,
+    /// No progress on stderr.
+    #[arg(long, short = 'q', help_heading = "Output")]
+    quiet: bool,
+}
+
+fn parse_maintain(text: &str) -> Result<(u32, u32), String> {
+    let error = |_| format!("“{text}” is not a number of clients; write 50 or 10..50");
+    match text.split_once("..") {
+        Some((from, to)) => Ok((from.trim().parse().map_err(error)?, to.trim().parse().map_err(error)?)),
+        None => text.trim().parse().map(|n| (n, n)).map_err(error),
+    }
+}
+
+fn parse_header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once(':').ok_or("a header is written 'Name: value'")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn parse_credentials(text: &str) -> Result<Credentials, String> {
+    let (user, password) = text.split_once(':').ok_or("credentials are written user:password")?;
+    Ok(Credentials { user: user.to_owned(), password: password.to_owned() })
+}
+
+/// A sentence for stderr and the exit code that goes with it.
+struct Refusal(u8, String);
+
+impl Args {
+    fn load(&self) -> (Load, Option<f64>) {
+        let timed = Some(self.duration.map_or(limits::DURATION_S.default, |d| d.as_secs_f64()));
+        if let Some(clients) = self.per_test {
+            (Load::PerTest { clients }, timed)
+        } else if let Some(rate) = self.per_second {
+            (Load::PerSecond { rate }, timed)
+        } else if let Some((from, to)) = self.maintain {
+            (Load::Maintain { from, to }, timed)
+        } else if let (None, Some(clients), Some(_)) = (self.requests, self.clients, self.duration) {
+            // A number of clients and a time, but no number of requests: they are kept busy for that time.
+            (Load::Maintain { from: clients, to: clients }, timed)
+        } else {
+            let requests = self.requests.unwrap_or(limits::REQUESTS.default as u64);
+            let clients = self.clients.unwrap_or(limits::CLIENTS.default as u32);
+            (Load::FixedCount { requests, clients }, self.duration.map(|d| d.as_secs_f64()))
+        }
+    }
+
+    fn body(&self) -> Result<Option<String>, Refusal> {
+        let Some(text) = &self.body else { return Ok(None) };
+        let Some(path) = text.strip_prefix('@') else { return Ok(Some(text.clone())) };
+        let too_large = || Refusal(USAGE, format!("--body: {path} is larger than 1 MB"));
+        let size = std::fs::metadata(path).map_err(|e| Refusal(USAGE, format!("--body: cannot read {path}: {e}")))?.len();
+        if size > limits::BODY_BYTES as u64 {
+            return Err(too_large());
+        }
+        std::fs::read_to_string(path).map(Some).map_err(|e| Refusal(USAGE, format!("--body: cannot read {path}: {e}")))
+    }
+
+    fn plan(&self) -> Result<Plan, Refusal> {
+        let (load, duration_s) = self.load();
+        let body = self.body()?;
+        let requests = self.urls.iter().map(|url| RequestSpec {
+            method: self.method,
+            url: url.clone(),
+            headers: self.header.clone(),
+            body: body.clone(),
+            basic_auth: self.basic_auth.clone(),
+        });
+        let spec = PlanSpec {
+            load,
+            duration_s,
+            requests: requests.collect(),
+            timeout_ms: self.timeout.as_secs_f64() * 1000.0,
+            idle_timeout_ms: self.idle_timeout.map(|d| d.as_secs_f64() * 1000.0),
+            error_threshold: self.error_threshold,
+            reuse: self.reuse,
+            http: self.http,
+            insecure: self.insecure,
+            end: self.end,
+            redirects: self.redirects,
+            max_clients: self.max_clients,
+            warm_up_s: self.warm_up.as_secs_f64(),
+            max_rate_missed: self.max_rate_missed,
+        };
+        if let Some(threads) = self.threads
+            && !limits::THREADS.contains(threads as f64)
+        {
+            return Err(Refusal(USAGE, format!("--threads {}", limits::THREADS.sentence())));
+        }
+        Plan::try_from(spec).map_err(|errors| {
+            let lines = errors.0.iter().map(|e| format!("{} {}", option_name(&e.field, &self.urls), e.message));
+            Refusal(USAGE, lines.collect::<Vec<_>>().join("\n"))
+        })
+    }
+}
+
+/// The option that sets a field of the plan.
+fn option_name(field: &str, urls: &[String]) -> String {
+    let option = match field {
+        "from" | "to" => "--maintain",
+        "duration_s" => "--duration",
+        "timeout_ms" => "--timeout",
+        "idle_timeout_ms" => "--idle-timeout",
+        "warm_up_s" => "--warm-up",
+        other if other.ends_with(".url") => {
+            let index = other.trim_start_matches("requests[").split(']').next().and_then(|n| n.parse::<usize>().ok());
+            // Only the scheme and host part before any user name may be repeated: URLs can hold passwords.
+            return match index.and_then(|i| urls.get(i)) {
+                Some(url) if !url.contains('@') => format!("the address “{}”", url.chars().take(80).collect::<String>().escape_debug()),
+                _ => "the address".to_owned(),
+            };
+        }
+        other if other.ends_with(".headers") => "--header",
+        other if other.ends_with(".body") => "--body",
+        other if other.ends_with(".basic_auth") => "--basic-auth",
+        "rate" => "--per-second",
+        other => return format!("--{}", other.replace('_', "-")),
+    };
+    option.to_owned()
+}
+
+/// Runs the command and returns the exit code that `RESULT` promises.
+pub fn main(args: &Args) -> ExitCode {
+    match run(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(Refusal(code, text)) => {
+            eprintln!("oleada bench: {text}");
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<u8, Refusal> {
+    let plan = args.plan()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Refusal(NO_START, format!("cannot start: {e}")))?;
+    let options = Options { threads: args.threads, resolve: args.resolve.clone(), ..Options::default() };
+    let refused = |e: StartError| Refusal(NO_START, format!("cannot start: {e}"));
+    runtime.block_on(net::preflight(&plan, &options)).map_err(refused)?;
+    let running = net::start(plan.clone(), options).map_err(refused)?;
+    let outcome = runtime.block_on(watch(running, args, &plan))?;
+    let document = outcome.document(&plan, args.json && args.seconds);
+    print(args, &document)?;
+    Ok(exit_code(args, &document))
+}
+
+/// All that a run left behind.
+struct Outcome {
+    totals: Window,
+    points: Vec<Point>,
+    started_at: String,
+    end: Box<RunEnd>,
+}
+
+impl Outcome {
+    fn document(self, plan: &Plan, seconds: bool) -> ResultDoc {
+        Record {
+            plan,
+            started_at: self.started_at,
+            duration: self.end.duration,
+            end: Some(self.end.end_reason),
+            totals: &self.totals,
+            in_flight_at_end_us: &self.end.in_flight_at_end_us,
+            clients_capped: self.end.clients_capped,
+            threads: self.end.threads,
+            max_rss_mb: self.end.max_rss_mb,
+        }
+        .document(seconds.then_some(self.points))
+    }
+}
+
+/// Follows the run second by second. The first Ctrl-C stops it, the second cuts it.
+async fn watch(mut running: Running, args: &Args, plan: &Plan) -> Result<Outcome, Refusal> {
+    let stopper = running.stopper();
+    let started_at = clock::rfc3339(running.started_at_unix_ms());
+    let (mut totals, mut points, mut interrupts) = (Window::new(0, plan.requests().len()), Vec::new(), 0);
+    loop {
+        tokio::select! {
+            event = running.next() => match event {
+                Some(Event::Second(window)) => {
+                    totals.merge(&window, Merge::OtherSecond);
+                    if !args.quiet {
+                        progress(&window, &totals, plan);
+                    }
+                    if args.json && args.seconds {
+                        points.push(Point::of(&window));
+                    }
+                }
+                Some(Event::Finished(end)) => return Ok(Outcome { totals, points, started_at, end }),
+                None => return Err(Refusal(FAILED, "the generator's threads ended without a result".to_owned())),
+            },
+            Ok(()) = tokio::signal::ctrl_c() => {
+                interrupts += 1;
+                if interrupts == 1 { stopper.stop() } else { stopper.interrupt() }
+            }
+        }
+    }
+}
+
+fn progress(window: &Window, totals: &Window, plan: &Plan) {
+    let point = Point::of(window);
+    let of = plan.planned_requests().map_or(String::new(), |n| format!(" of {n}"));
+    eprintln!(
+        "{:>5} s  clients {:<6} sent {}{of}  ok {}  errors {}  p50 {}  p99 {}",
+        window.t + 1,
+        point.clients.round(),
+        totals.ledger.sent,
+        totals.ledger.ok,
+        totals.ledger.errors(),
+        units::ms(point.p50),
+        units::ms(point.p99),
+    );
+}
+
+fn print(args: &Args, document: &ResultDoc) -> Result<(), Refusal> {
+    let text = if args.json {
+        serde_json::to_string(document).map_err(|e| Refusal(FAILED, e.to_string()))? + "\n"
+    } else {
+        bench_report::text(document, &args.fail_if)
+    };
+    // A closed pipe is the reader's choice, not a fault.
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Refusal(FAILED, format!("cannot write the report: {e}"))),
+        _ => Ok(()),
+    }
+}
+
+fn exit_code(args: &Args, document: &ResultDoc) -> u8 {
+    let broken: Vec<_> = args.fail_if.iter().filter(|f| f.is_broken_by(document)).collect();
+    for condition in &broken {
+        let measured = condition.measured(document).map_or("no value".to_owned(), |v| format!("{v:.3}"));
+        eprintln!("failed: {condition} (measured {measured})");
+    }
+    let unanswered = document.ledger.answered() == 0;
+    if unanswered {
+        eprintln!("failed: nothing that was sent was answered");
+    }
+    let completed = document.end_reason == Some(EndReason::Completed);
+    if broken.is_empty() && completed && !unanswered { OK } else { FAILED }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn plan(line: &str) -> Result<Plan, (u8, String)> {
+        let words = std::iter::once("bench").chain(line.split_whitespace());
+        Cli::try_parse_from(words).unwrap().args.plan().map_err(|r| (r.0, r.1))
+    }
+
+    #[test]
+    fn each_type_of_load_has_its_option() {
+        let url = "http://127.0.0.1:9900/";
+        for (options, load, duration) in [
+            ("--requests 5 --clients 2", Load::FixedCount { requests: 5, clients: 2 }, None),
+            ("--per-test 7 --duration 10s", Load::PerTest { clients: 7 }, Some(10.0)),
+            ("--per-second 2.5", Load::PerSecond { rate: 2.5 }, Some(60.0)),
+            ("--maintain 1..9 --duration 500ms", Load::Maintain { from: 1, to: 9 }, Some(0.5)),
+            ("--maintain 4", Load::Maintain { from: 4, to: 4 }, Some(60.0)),
+            ("--clients 3 --duration 2s", Load::Maintain { from: 3, to: 3 }, Some(2.0)),
+        ] {
+            let plan = plan(&format!("{options} {url}")).unwrap();
+            assert_eq!((plan.load(), plan.spec().duration_s), (load, duration), "{options}");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_plan_is_a_usage_error_that_names_the_option() {
+        for (line, name) in [
+            ("--timeout 0s http://127.0.0.1/", "--timeout"),
+            ("--per-second 0 http://127.0.0.1/", "--per-second"),
+            ("--requests 0 http://127.0.0.1/", "--requests"),
+            ("--maintain 0 http://127.0.0.1/", "--maintain"),
+            ("nonsense", "the address “nonsense”"),
+            ("--threads 0 http://127.0.0.1/", "--threads"),
+            ("--body @/does/not/exist http://127.0.0.1/", "--body"),
+        ] {
+            let (code, text) = plan(line).unwrap_err();
+            assert_eq!(code, USAGE);
+            assert!(text.contains(name), "{line}: {text}");
+        }
+        let (_, text) = plan("htp://u:secret@127.0.0.1/").unwrap_err();
+        assert!(!text.contains("secret"), "{text}");
+    }
+}

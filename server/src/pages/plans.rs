@@ -1,0 +1,239 @@
+//! The pages of tests.
+
+use axum::Form;
+use axum::extract::{Path, Query, State};
+use axum::response::Response;
+use oleada_app::pages::plan_form::{self, TestFormPage};
+use oleada_app::pages::plans::{self as page, MissingHost, TestPage, TestRow, TestsPage};
+use oleada_app::plan_form::{FormAction, PlanForm};
+use oleada_app::FlashKind;
+use oleada_engine::plan::{FieldError, PlanSpec};
+use oleada_engine::result::PlanDoc;
+use serde::Deserialize;
+use tower_sessions::Session;
+
+use super::forms;
+use crate::auth::CurrentUser;
+use crate::error::{Error, Result, see_other};
+use crate::render::{Frame, flash};
+use crate::state::AppState;
+use crate::store::plans::PlanRow;
+use crate::store::{PlanId, UserId};
+use crate::{hosts, plans, runs};
+
+/// Runs shown on a test's page.
+const RUNS: i64 = 100;
+
+/// The form as the browser sent it: names may repeat and follow a pattern, so it is read as pairs.
+pub type Pairs = Form<Vec<(String, String)>>;
+
+/// `?url=`: the address a new test starts with.
+#[derive(Debug, Default, Deserialize)]
+pub struct Prefill {
+    #[serde(default)]
+    url: String,
+}
+
+/// `GET /tests`.
+///
+/// # Errors
+/// If the database fails.
+pub async fn list(State(state): State<AppState>, user: CurrentUser, frame: Frame) -> Result<Response> {
+    let mut tests = Vec::new();
+    for row in state.db.plans(user.id, plans::MOST).await? {
+        let last = state.db.runs_of_plan(row.id, 1).await?;
+        let runs = u64::try_from(state.db.count_runs_of_plan(row.id).await?).unwrap_or(0);
+        tests.push(TestRow {
+            id: row.id.to_string(),
+            name: row.name.clone(),
+            plan: PlanDoc::of(&plans::plan_of(&row)?),
+            last_run: runs::list(&state, &last).await?.pop(),
+            runs,
+        });
+    }
+    frame.show(|chrome| page::render_list(chrome, &TestsPage { tests })).await
+}
+
+/// `GET /tests/new`.
+///
+/// # Errors
+/// If the database fails.
+pub async fn new(State(state): State<AppState>, user: CurrentUser, Query(prefill): Query<Prefill>, frame: Frame) -> Result<Response> {
+    let form = if prefill.url.is_empty() { PlanForm::default() } else { PlanForm::for_url(&prefill.url) };
+    let page = form_page(&state, user.id, None, form, Vec::new()).await?;
+    frame.show(|chrome| plan_form::render(chrome, &page)).await
+}
+
+/// `POST /tests`.
+///
+/// # Errors
+/// If the database fails, or the account has too many tests.
+pub async fn create(State(state): State<AppState>, user: CurrentUser, session: Session, frame: Frame, Form(pairs): Pairs) -> Result<Response> {
+    let (form, action) = PlanForm::from_pairs(pairs);
+    match judge(form, action, None) {
+        Judged::Test(test, run) => {
+            let id = plans::add(&state, user.id, &test).await?;
+            saved(&state, user.id, id, run, &session).await
+        }
+        Judged::Again(form, errors) => again(&state, user.id, None, form, errors, frame).await,
+    }
+}
+
+/// `GET /tests/{id}`.
+///
+/// # Errors
+/// [`Error::NotFound`] for a test of somebody else.
+pub async fn show(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, frame: Frame) -> Result<Response> {
+    let row = plans::find(&state, user.id, &id).await?;
+    let plan = plans::plan_of(&row)?;
+    let history = state.db.runs_of_plan(row.id, RUNS).await?;
+    let page = TestPage {
+        id: row.id.to_string(),
+        name: row.name.clone(),
+        notes: row.notes.clone(),
+        plan: PlanDoc::of(&plan),
+        runs: runs::list(&state, &history).await?,
+        missing_hosts: missing_hosts(&state, user.id, &row).await?,
+        updated_at: row.updated_at.0,
+    };
+    frame.show(|chrome| page::render_one(chrome, &page)).await
+}
+
+/// `GET /tests/{id}/edit`.
+///
+/// # Errors
+/// As [`show`].
+pub async fn edit(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, frame: Frame) -> Result<Response> {
+    let row = plans::find(&state, user.id, &id).await?;
+    let form = PlanForm::from_spec(&row.name, &row.notes, plans::plan_of(&row)?.spec());
+    let page = form_page(&state, user.id, Some(row.id), form, Vec::new()).await?;
+    frame.show(|chrome| plan_form::render(chrome, &page)).await
+}
+
+/// `POST /tests/{id}/edit`.
+///
+/// # Errors
+/// As [`show`].
+pub async fn update(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    session: Session,
+    frame: Frame,
+    Form(pairs): Pairs,
+) -> Result<Response> {
+    let row = plans::find(&state, user.id, &id).await?;
+    let stored = PlanSpec::from(plans::plan_of(&row)?);
+    let (mut form, action) = PlanForm::from_pairs(pairs);
+    form.mark_stored_passwords(&stored);
+    match judge(form, action, Some(&stored)) {
+        Judged::Test(test, run) => {
+            plans::change(&state, user.id, row.id, &test).await?;
+            saved(&state, user.id, row.id, run, &session).await
+        }
+        Judged::Again(form, errors) => again(&state, user.id, Some(row.id), form, errors, frame).await,
+    }
+}
+
+/// `POST /tests/{id}/run`.
+///
+/// # Errors
+/// As [`show`]; [`Error::Conflict`] when too many runs wait.
+pub async fn run(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, session: Session) -> Result<Response> {
+    let row = plans::find(&state, user.id, &id).await?;
+    start(&state, user.id, &row, &session).await
+}
+
+/// `POST /tests/{id}/copy`.
+///
+/// # Errors
+/// As [`show`].
+pub async fn copy(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, session: Session) -> Result<Response> {
+    let row = plans::find(&state, user.id, &id).await?;
+    let copy = plans::copy(&state, user.id, &row).await?;
+    flash(&session, FlashKind::Success, format!("This is a copy of “{}”.", row.name)).await?;
+    Ok(see_other(&format!("/tests/{copy}/edit")))
+}
+
+/// `POST /tests/{id}/delete`.
+///
+/// # Errors
+/// As [`show`]; [`Error::Conflict`] while a run of it is under way.
+pub async fn delete(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, session: Session) -> Result<Response> {
+    let row = plans::find(&state, user.id, &id).await?;
+    plans::delete(&state, user.id, &row).await?;
+    flash(&session, FlashKind::Success, format!("“{}” was deleted. Its runs are kept.", row.name)).await?;
+    Ok(see_other("/tests"))
+}
+
+enum Judged {
+    Test(forms::NewTest, bool),
+    Again(PlanForm, Vec<FieldError>),
+}
+
+/// A button that adds or removes a request shows the form again without judging it.
+fn judge(mut form: PlanForm, action: FormAction, stored: Option<&PlanSpec>) -> Judged {
+    match action {
+        FormAction::Save | FormAction::Run => match forms::read(&form, stored) {
+            Ok(test) => Judged::Test(test, action == FormAction::Run),
+            Err(errors) => Judged::Again(form, errors),
+        },
+        FormAction::AddRequest | FormAction::RemoveRequest(_) => {
+            form.apply(action);
+            Judged::Again(form, Vec::new())
+        }
+    }
+}
+
+async fn again(
+    state: &AppState,
+    owner: UserId,
+    id: Option<PlanId>,
+    form: PlanForm,
+    errors: Vec<FieldError>,
+    frame: Frame,
+) -> Result<Response> {
+    let faulty = !errors.is_empty();
+    let page = form_page(state, owner, id, form, errors).await?;
+    let render = |chrome: &oleada_app::Chrome| plan_form::render(chrome, &page);
+    if faulty { frame.show_again(render).await } else { frame.show(render).await }
+}
+
+async fn form_page(state: &AppState, owner: UserId, id: Option<PlanId>, form: PlanForm, errors: Vec<FieldError>) -> Result<TestFormPage> {
+    let hosts = hosts::usable(state, owner).await?.iter().map(ToString::to_string).collect();
+    Ok(TestFormPage { id: id.map(|id| id.to_string()), form, errors, hosts })
+}
+
+async fn saved(state: &AppState, owner: UserId, id: PlanId, run: bool, session: &Session) -> Result<Response> {
+    if run {
+        let row = state.db.plan(owner, id).await?.ok_or(Error::NotFound)?;
+        return start(state, owner, &row, session).await;
+    }
+    flash(session, FlashKind::Success, "The test is saved.").await?;
+    Ok(see_other(&format!("/tests/{id}")))
+}
+
+/// Queues a run, unless a host is missing: then the test's page says what to do.
+async fn start(state: &AppState, owner: UserId, row: &PlanRow, session: &Session) -> Result<Response> {
+    let missing = missing_hosts(state, owner, row).await?;
+    if missing.is_empty() {
+        let id = runs::enqueue(state, owner, row).await?;
+        return Ok(see_other(&format!("/runs/{id}")));
+    }
+    let names: Vec<_> = missing.into_iter().map(|m| m.address).collect();
+    let text = format!("Not started: register and verify {} first.", names.join(", "));
+    flash(session, FlashKind::Failure, text).await?;
+    Ok(see_other(&format!("/tests/{}", row.id)))
+}
+
+async fn missing_hosts(state: &AppState, owner: UserId, row: &PlanRow) -> Result<Vec<MissingHost>> {
+    let mut missing = Vec::new();
+    for at in plans::hosts_of(row)? {
+        match hosts::standing(state, owner, &at).await? {
+            hosts::Standing::Usable => {}
+            hosts::Standing::Unproved(id) => missing.push(MissingHost { address: at.to_string(), id: Some(id.to_string()) }),
+            hosts::Standing::Unknown => missing.push(MissingHost { address: at.to_string(), id: None }),
+        }
+    }
+    Ok(missing)
+}

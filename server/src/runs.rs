@@ -1,0 +1,179 @@
+//! Runs: put into the queue, stopped, shared, deleted; and what their stored states mean.
+
+use oleada_app::view::{Figures, RunRow as ListRow, RunState};
+use oleada_engine::plan::{HostPort, Plan};
+use oleada_engine::result::{EndReason, ResultDoc};
+use tokio::sync::Notify;
+
+use crate::error::{Error, Result};
+use crate::state::AppState;
+use crate::store::plans::PlanRow;
+use crate::store::runs::{NewRun, RunRow};
+use crate::store::{RunId, Timestamp, UserId};
+
+pub mod generate;
+pub mod live;
+pub mod queue;
+pub mod report;
+
+/// Runs that one account may have waiting or under way.
+const UNDER_WAY: usize = 50;
+/// Bytes of randomness in a public link.
+const TOKEN_BYTES: usize = 16;
+
+/// What handlers and the queue share about runs.
+#[derive(Debug, Default)]
+pub struct Runs {
+    /// What runs under way look like now.
+    pub hub: live::Hub,
+    /// Wakes the queue.
+    pub wake: Notify,
+}
+
+/// Puts a run of this test at the end of the queue.
+///
+/// # Errors
+/// [`Error::Conflict`] when the account has too many runs waiting.
+pub async fn enqueue(state: &AppState, owner: UserId, plan: &PlanRow) -> Result<RunId> {
+    if state.db.runs_under_way(owner).await?.len() >= UNDER_WAY {
+        return Err(Error::Conflict(format!("You have {UNDER_WAY} runs waiting or under way. Stop one, or wait until one is over.")));
+    }
+    let id = state.db.add_run(NewRun { owner, plan: plan.id, name: &plan.name, spec: &plan.spec }).await?;
+    tracing::info!(run = %id, "run queued");
+    state.runs.wake.notify_one();
+    state.runs.hub.queue_changed();
+    Ok(id)
+}
+
+/// Stops a run: one that waits never starts, one under way sends nothing new. Stopping again changes nothing.
+///
+/// # Errors
+/// If the database fails.
+pub async fn stop(state: &AppState, run: &RunRow) -> Result<()> {
+    tracing::info!(run = %run.id, "stop asked for");
+    if state.db.stop_queued_run(run.id, Timestamp::now()).await? {
+        state.runs.hub.queue_changed();
+        return Ok(());
+    }
+    if let Some(live) = state.runs.hub.get(run.id) {
+        live.stop();
+    }
+    Ok(())
+}
+
+/// Makes a public link and returns its token; an existing one stays.
+///
+/// # Errors
+/// [`Error::NotFound`] if the run is gone.
+pub async fn share(state: &AppState, run: &RunRow) -> Result<String> {
+    if let Some(token) = &run.share_token {
+        return Ok(token.clone());
+    }
+    let token = random_token();
+    if state.db.share_run(run.owner_id, run.id, Some(&token)).await? { Ok(token) } else { Err(Error::NotFound) }
+}
+
+fn random_token() -> String {
+    let bytes: [u8; TOKEN_BYTES] = rand::random();
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// Deletes a run that is over.
+///
+/// # Errors
+/// [`Error::Conflict`] while it is under way.
+pub async fn delete(state: &AppState, run: &RunRow) -> Result<()> {
+    if state.db.delete_run(run.owner_id, run.id).await? {
+        return Ok(());
+    }
+    Err(Error::Conflict("This run is under way. Stop it first; then it can be deleted.".into()))
+}
+
+/// Whether a run that is not over names this host and port.
+///
+/// # Errors
+/// If the database fails.
+pub async fn uses_host(state: &AppState, owner: UserId, at: &HostPort) -> Result<bool> {
+    let under_way = state.db.runs_under_way(owner).await?;
+    Ok(under_way.iter().filter_map(|run| plan_of(run).ok()).any(|plan| plan.hosts().contains(at)))
+}
+
+/// The plan that a run runs.
+///
+/// # Errors
+/// If the stored text is not a plan of this version.
+pub fn plan_of(run: &RunRow) -> Result<Plan, serde_json::Error> {
+    serde_json::from_str(&run.spec)
+}
+
+/// The result document of a run that is over.
+pub fn result_of(run: &RunRow) -> Option<ResultDoc> {
+    run.result.as_deref().and_then(|json| serde_json::from_str(json).ok())
+}
+
+/// The state in the words of the pages.
+pub fn state_of(run: &RunRow) -> RunState {
+    match run.state.as_str() {
+        "queued" => RunState::Queued,
+        "verifying" => RunState::Verifying,
+        "running" => RunState::Running,
+        "draining" => RunState::Draining,
+        "refused" => RunState::Refused,
+        _ => match run.end_reason.as_deref().and_then(EndReason::from_name) {
+            Some(EndReason::Completed) => RunState::Finished,
+            Some(EndReason::Stopped) => RunState::Stopped,
+            Some(EndReason::ErrorThreshold | EndReason::Limit | EndReason::RateMissed) => RunState::Aborted,
+            Some(EndReason::Interrupted) | None => RunState::Interrupted,
+        },
+    }
+}
+
+/// A run as a line of a list.
+///
+/// # Errors
+/// If the database fails.
+pub async fn list_row(state: &AppState, run: &RunRow) -> Result<ListRow> {
+    let run_state = state_of(run);
+    let position = match run_state {
+        RunState::Queued => u32::try_from(state.db.queue_position(run.id).await?).ok().filter(|n| *n > 0),
+        _ => None,
+    };
+    let result = result_of(run);
+    Ok(ListRow {
+        id: run.id.to_string(),
+        test_id: run.plan_id.map(|id| id.to_string()),
+        test_name: run.name.clone(),
+        state: run_state,
+        position,
+        created_at: run.queued_at.0,
+        started_at: run.started_at.map(|t| t.0),
+        duration_s: result.as_ref().map(|r| r.duration_s),
+        figures: result.as_ref().map(|r| Figures {
+            requests_per_second: r.requests_per_second,
+            p50: r.latency_ms.p50,
+            p95: r.latency_ms.p95,
+            p99: r.latency_ms.p99,
+            error_rate: Some(r.error_rate),
+        }),
+    })
+}
+
+/// The latest runs of an account, newest first.
+///
+/// # Errors
+/// If the database fails.
+pub async fn recent(state: &AppState, owner: UserId, limit: i64) -> Result<Vec<ListRow>> {
+    list(state, &state.db.recent_runs(owner, limit).await?).await
+}
+
+/// Runs as lines of a list.
+///
+/// # Errors
+/// If the database fails.
+pub async fn list(state: &AppState, runs: &[RunRow]) -> Result<Vec<ListRow>> {
+    let mut rows = Vec::with_capacity(runs.len());
+    for run in runs {
+        rows.push(list_row(state, run).await?);
+    }
+    Ok(rows)
+}

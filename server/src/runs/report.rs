@@ -1,0 +1,126 @@
+//! From stored rows, or the live hub, to what a run's page shows.
+
+use std::sync::Arc;
+
+use oleada_app::pages::compare::ComparedRun;
+use oleada_app::pages::run::{Access, RunPage};
+use oleada_app::view::{RunRow as ListRow, RunState};
+use oleada_engine::result::{PlanDoc, Point, ResultDoc};
+
+use super::live::{Look, Phase};
+use super::{plan_of, result_of, state_of};
+use crate::error::Result;
+use crate::state::AppState;
+use crate::store::Timestamp;
+use crate::store::runs::RunRow;
+
+/// A run as it is now.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// Where it is.
+    pub state: RunState,
+    /// Place in the queue from 1.
+    pub position: Option<u32>,
+    /// When load began.
+    pub started_at: Option<i64>,
+    /// Seconds of load so far.
+    pub elapsed_s: f64,
+    /// All seconds so far.
+    pub points: Vec<Point>,
+    /// The result, or the figures so far.
+    pub result: Option<ResultDoc>,
+}
+
+/// Looks at a run: in the hub while this process drives it, in the database otherwise.
+///
+/// # Errors
+/// If the database fails.
+pub async fn look(state: &AppState, run: &RunRow) -> Result<View> {
+    let look = state.runs.hub.get(run.id).map(|live| live.look(None)).filter(|look| look.phase != Phase::Over);
+    if let Some(look) = look {
+        return Ok(live_view(look));
+    }
+    let run_state = state_of(run);
+    let position = match run_state {
+        RunState::Queued => u32::try_from(state.db.queue_position(run.id).await?).ok().filter(|n| *n > 0),
+        _ => None,
+    };
+    let points = state.db.points(run.id, -1).await?;
+    let result = result_of(run);
+    let elapsed_s = result.as_ref().map_or_else(|| points.last().map_or(0.0, |p| f64::from(p.t) + 1.0), |r| r.duration_s);
+    Ok(View { state: run_state, position, started_at: run.started_at.map(|t| t.0), elapsed_s, points, result })
+}
+
+fn live_view(look: Look) -> View {
+    View {
+        state: phase_state(look.phase),
+        position: None,
+        started_at: look.started_at.map(|t| t.0),
+        elapsed_s: elapsed_s(look.started_at),
+        points: look.points,
+        result: look.summary.map(Arc::unwrap_or_clone),
+    }
+}
+
+/// Seconds since load began; 0 before.
+pub fn elapsed_s(started_at: Option<Timestamp>) -> f64 {
+    started_at.map_or(0.0, |at| (Timestamp::now().0 - at.0).max(0) as f64 / 1000.0)
+}
+
+/// The state in the words of the pages.
+pub fn phase_state(phase: Phase) -> RunState {
+    match phase {
+        Phase::Verifying => RunState::Verifying,
+        Phase::Running => RunState::Running,
+        Phase::Draining | Phase::Over => RunState::Draining,
+    }
+}
+
+/// The plan as it may be shown; `None` if the stored text is not one of this version.
+pub fn plan_doc(run: &RunRow) -> Option<PlanDoc> {
+    plan_of(run).ok().map(|plan| PlanDoc::of(&plan))
+}
+
+/// What the run's page shows.
+///
+/// # Errors
+/// If the database fails, or the stored plan cannot be read.
+pub async fn page(state: &AppState, run: &RunRow, access: Access, siblings: Vec<ListRow>) -> Result<RunPage> {
+    let view = look(state, run).await?;
+    let plan = plan_doc(run).ok_or_else(|| anyhow::anyhow!("the plan of run {} cannot be read", run.id))?;
+    Ok(RunPage {
+        id: run.id.to_string(),
+        test_id: run.plan_id.map(|id| id.to_string()),
+        test_name: run.name.clone(),
+        state: view.state,
+        position: view.position,
+        state_detail: run.detail.clone(),
+        created_at: run.queued_at.0,
+        started_at: view.started_at,
+        finished_at: run.ended_at.map(|t| t.0),
+        elapsed_s: view.elapsed_s,
+        plan,
+        points: view.points,
+        result: view.result.filter(|_| view.state.is_over()),
+        access,
+        siblings,
+    })
+}
+
+/// One column of the compare page.
+///
+/// # Errors
+/// As [`page`].
+pub async fn compared(state: &AppState, run: &RunRow) -> Result<ComparedRun> {
+    let view = look(state, run).await?;
+    let plan = plan_doc(run).ok_or_else(|| anyhow::anyhow!("the plan of run {} cannot be read", run.id))?;
+    Ok(ComparedRun {
+        id: run.id.to_string(),
+        test_name: run.name.clone(),
+        state: view.state,
+        started_at: view.started_at,
+        plan,
+        result: view.result,
+        points: view.points,
+    })
+}

@@ -1,0 +1,289 @@
+//! Runs: one execution of a test each. A run's life is queued → verifying → running → draining → over; or refused.
+
+use sqlx::{query, query_as, query_scalar};
+
+use super::{Db, PlanId, Result, RunId, Timestamp, UserId, reading, statements, transaction, writing};
+
+macro_rules! columns {
+    () => {
+        "id, owner_id, plan_id, name, spec, state, end_reason, detail, queued_at, started_at, ended_at, result, share_token"
+    };
+}
+
+statements! {
+    BY_ID = concat!("
+        select ", columns!(), "
+        from runs
+        where id = $1");
+    BY_TOKEN = concat!("
+        select ", columns!(), "
+        from runs
+        where share_token = $1");
+    RECENT = concat!("
+        select ", columns!(), "
+        from runs
+        where owner_id = $1
+        order by queued_at desc, id desc
+        limit $2");
+    OF_PLAN = concat!("
+        select ", columns!(), "
+        from runs
+        where plan_id = $1
+        order by queued_at desc, id desc
+        limit $2");
+    COUNT_OF_PLAN = "
+        select count(*)
+        from runs
+        where plan_id = $1";
+    UNDER_WAY = concat!("
+        select ", columns!(), "
+        from runs
+        where owner_id = $1 and state in ('queued', 'verifying', 'running', 'draining')");
+    AHEAD = "
+        select count(*)
+        from runs as mine
+        join runs as other on other.state = 'queued'
+            and (other.queued_at < mine.queued_at or (other.queued_at = mine.queued_at and other.id <= mine.id))
+        where mine.id = $1 and mine.state = 'queued'";
+    ADD = "
+        insert into runs (id, owner_id, plan_id, name, spec, state, queued_at)
+        values ($1, $2, $3, $4, $5, 'queued', $6)";
+    NEXT = "
+        select id
+        from runs
+        where state = 'queued'
+        order by queued_at, id
+        limit 1";
+    CLAIM = "
+        update runs
+        set state = 'verifying', heartbeat_at = $2
+        where id = $1 and state = 'queued'";
+    UNCLAIM = "
+        update runs
+        set state = 'queued', heartbeat_at = null
+        where id = $1 and state = 'verifying'";
+    START = "
+        update runs
+        set state = 'running', started_at = $2, heartbeat_at = $2
+        where id = $1 and state = 'verifying'";
+    DRAIN = "
+        update runs
+        set state = 'draining'
+        where id = $1 and state = 'running'";
+    HEARTBEAT = "
+        update runs
+        set heartbeat_at = $2
+        where id = $1 and state in ('verifying', 'running', 'draining')";
+    FINISH = "
+        update runs
+        set state = 'over', end_reason = $2, detail = $3, ended_at = $4, result = $5
+        where id = $1 and state in ('queued', 'verifying', 'running', 'draining')";
+    REFUSE = "
+        update runs
+        set state = 'refused', detail = $2, ended_at = $3
+        where id = $1 and state in ('verifying', 'running')";
+    STOP_QUEUED = "
+        update runs
+        set state = 'over', end_reason = 'stopped', ended_at = $2
+        where id = $1 and state = 'queued'";
+    SILENT = concat!("
+        select ", columns!(), "
+        from runs
+        where state in ('verifying', 'running', 'draining') and heartbeat_at < $1");
+    SHARE = "
+        update runs
+        set share_token = $3
+        where id = $1 and owner_id = $2";
+    DELETE = "
+        delete from runs
+        where id = $1 and owner_id = $2 and state in ('over', 'refused')";
+}
+
+/// A run as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct RunRow {
+    /// Id.
+    pub id: RunId,
+    /// Whose it is.
+    pub owner_id: UserId,
+    /// The test it ran; `None` once that is deleted.
+    pub plan_id: Option<PlanId>,
+    /// The test's name when the run was asked for.
+    pub name: String,
+    /// The plan it runs, as JSON, credentials included.
+    pub spec: String,
+    /// `queued`, `verifying`, `running`, `draining`, `over` or `refused`.
+    pub state: String,
+    /// Why it is over.
+    pub end_reason: Option<String>,
+    /// A sentence about a refusal or an interruption.
+    pub detail: Option<String>,
+    /// When it was asked for.
+    pub queued_at: Timestamp,
+    /// When load began.
+    pub started_at: Option<Timestamp>,
+    /// When it was over.
+    pub ended_at: Option<Timestamp>,
+    /// The result document as JSON, once it is over and anything was measured.
+    pub result: Option<String>,
+    /// Token of the public link, if there is one.
+    pub share_token: Option<String>,
+}
+
+/// A run to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct NewRun<'a> {
+    /// Whose.
+    pub owner: UserId,
+    /// Of which test.
+    pub plan: PlanId,
+    /// The test's name.
+    pub name: &'a str,
+    /// The plan as JSON.
+    pub spec: &'a str,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending<'a> {
+    /// Stable name of the reason.
+    pub reason: &'a str,
+    /// A sentence, where the reason needs one.
+    pub detail: Option<&'a str>,
+    /// When.
+    pub at: Timestamp,
+    /// The result document as JSON.
+    pub result: Option<&'a str>,
+}
+
+impl Db {
+    /// A run by id, whoever owns it.
+    pub async fn run(&self, id: RunId) -> Result<Option<RunRow>> {
+        reading!(self, pool => query_as(BY_ID).bind(id).fetch_optional(pool).await)
+    }
+
+    /// The run that a public link shows.
+    pub async fn run_by_token(&self, token: &str) -> Result<Option<RunRow>> {
+        reading!(self, pool => query_as(BY_TOKEN).bind(token).fetch_optional(pool).await)
+    }
+
+    /// The latest runs of an account, newest first.
+    pub async fn recent_runs(&self, owner: UserId, limit: i64) -> Result<Vec<RunRow>> {
+        reading!(self, pool => query_as(RECENT).bind(owner).bind(limit).fetch_all(pool).await)
+    }
+
+    /// The latest runs of a test, newest first.
+    pub async fn runs_of_plan(&self, plan: PlanId, limit: i64) -> Result<Vec<RunRow>> {
+        reading!(self, pool => query_as(OF_PLAN).bind(plan).bind(limit).fetch_all(pool).await)
+    }
+
+    /// How many runs a test has.
+    pub async fn count_runs_of_plan(&self, plan: PlanId) -> Result<i64> {
+        reading!(self, pool => query_scalar(COUNT_OF_PLAN).bind(plan).fetch_one(pool).await)
+    }
+
+    /// The account's runs that are not over.
+    pub async fn runs_under_way(&self, owner: UserId) -> Result<Vec<RunRow>> {
+        reading!(self, pool => query_as(UNDER_WAY).bind(owner).fetch_all(pool).await)
+    }
+
+    /// Place in the queue, from 1; 0 for a run that is not queued.
+    pub async fn queue_position(&self, id: RunId) -> Result<i64> {
+        reading!(self, pool => query_scalar(AHEAD).bind(id).fetch_one(pool).await)
+    }
+
+    /// Puts a run at the end of the queue.
+    pub async fn add_run(&self, new: NewRun<'_>) -> Result<RunId> {
+        let id = RunId::new();
+        writing!(self, pool => {
+            query(ADD)
+                .bind(id)
+                .bind(new.owner)
+                .bind(new.plan)
+                .bind(new.name)
+                .bind(new.spec)
+                .bind(Timestamp::now())
+                .execute(pool)
+                .await
+                .map(|_| id)
+        })
+    }
+
+    /// Takes the first run out of the queue. Of several processes exactly one gets it.
+    pub async fn claim_run(&self) -> Result<Option<RunRow>> {
+        transaction!(self, tx => {
+            let next: Option<RunId> = query_scalar(NEXT).fetch_optional(&mut *tx).await?;
+            let Some(id) = next else { return Ok(None) };
+            let claimed = query(CLAIM).bind(id).bind(Timestamp::now()).execute(&mut *tx).await?.rows_affected();
+            if claimed == 1 { query_as(BY_ID).bind(id).fetch_optional(&mut *tx).await } else { Ok(None) }
+        })
+    }
+
+    /// Puts a claimed run that has not begun back where it was in the queue.
+    pub async fn unclaim_run(&self, id: RunId) -> Result<bool> {
+        changed(writing!(self, pool => query(UNCLAIM).bind(id).execute(pool).await.map(|done| done.rows_affected()))?)
+    }
+
+    /// Load begins now; false if the run was ended in the meantime.
+    pub async fn start_run(&self, id: RunId, at: Timestamp) -> Result<bool> {
+        changed(writing!(self, pool => query(START).bind(id).bind(at).execute(pool).await.map(|done| done.rows_affected()))?)
+    }
+
+    /// Nothing new starts from now on.
+    pub async fn drain_run(&self, id: RunId) -> Result<bool> {
+        changed(writing!(self, pool => query(DRAIN).bind(id).execute(pool).await.map(|done| done.rows_affected()))?)
+    }
+
+    /// This process still works on the run.
+    pub async fn touch_run(&self, id: RunId, at: Timestamp) -> Result<bool> {
+        changed(writing!(self, pool => query(HEARTBEAT).bind(id).bind(at).execute(pool).await.map(|done| done.rows_affected()))?)
+    }
+
+    /// The run is over; false if it was already.
+    pub async fn finish_run(&self, id: RunId, ending: Ending<'_>) -> Result<bool> {
+        changed(writing!(self, pool => {
+            query(FINISH)
+                .bind(id)
+                .bind(ending.reason)
+                .bind(ending.detail)
+                .bind(ending.at)
+                .bind(ending.result)
+                .execute(pool)
+                .await
+                .map(|done| done.rows_affected())
+        })?)
+    }
+
+    /// The run is not started, for the reason in `detail`.
+    pub async fn refuse_run(&self, id: RunId, detail: &str, at: Timestamp) -> Result<bool> {
+        changed(writing!(self, pool => {
+            query(REFUSE).bind(id).bind(detail).bind(at).execute(pool).await.map(|done| done.rows_affected())
+        })?)
+    }
+
+    /// Ends a run that still waits; false if it does not.
+    pub async fn stop_queued_run(&self, id: RunId, at: Timestamp) -> Result<bool> {
+        changed(writing!(self, pool => query(STOP_QUEUED).bind(id).bind(at).execute(pool).await.map(|done| done.rows_affected()))?)
+    }
+
+    /// Runs under way whose process was last heard of before `before`.
+    pub async fn silent_runs(&self, before: Timestamp) -> Result<Vec<RunRow>> {
+        reading!(self, pool => query_as(SILENT).bind(before).fetch_all(pool).await)
+    }
+
+    /// Sets (or with `None` revokes) the public link; false if the account has no such run.
+    pub async fn share_run(&self, owner: UserId, id: RunId, token: Option<&str>) -> Result<bool> {
+        changed(writing!(self, pool => {
+            query(SHARE).bind(id).bind(owner).bind(token).execute(pool).await.map(|done| done.rows_affected())
+        })?)
+    }
+
+    /// Deletes a run that is over, with its samples; false if it is not over or not there.
+    pub async fn delete_run(&self, owner: UserId, id: RunId) -> Result<bool> {
+        changed(writing!(self, pool => query(DELETE).bind(id).bind(owner).execute(pool).await.map(|done| done.rows_affected()))?)
+    }
+}
+
+fn changed(rows: u64) -> Result<bool> {
+    Ok(rows == 1)
+}
