@@ -9,7 +9,7 @@ use crate::format;
 pub fn response_times(points: &[Point], step: u32) -> String {
     let answered: Vec<&Point> = points.iter().filter(|p| p.p50.is_some()).collect();
     let (Some(first), Some(last)) = (answered.first(), answered.last()) else {
-        return "No request was answered yet.".to_owned();
+        return "No request was answered.".to_owned();
     };
     let worst = answered.iter().filter_map(|p| p.p99.map(|v| (p.t, v))).max_by(|a, b| a.1.total_cmp(&b.1));
     let most = points.iter().map(|p| p.clients).fold(0.0, f64::max);

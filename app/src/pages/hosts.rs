@@ -7,7 +7,7 @@ use crate::shell::{Head, document};
 use crate::ui::badge::host_badge;
 use crate::ui::form::{Field, error_summary};
 use crate::ui::table::{facts, scroll};
-use crate::ui::time::{maybe_moment, moment};
+use crate::ui::time::{maybe_moment, moment, moment_short};
 use crate::view::{Chrome, FieldError, HostRow, HostState, ProofMethod};
 
 /// `GET /hosts`, and the answer (422) to a `POST /hosts` with faults. Field: `address`.
@@ -105,10 +105,9 @@ fn table(hosts: &[HostRow]) -> AnyView {
         .map(|h| {
             view! {
                 <tr>
-                    <th scope="row"><a href=format!("/hosts/{}", h.id)>{h.address.clone()}</a></th>
-                    <td>{host_badge(h.state)}</td>
+                    <th scope="row"><a class="break" href=format!("/hosts/{}", h.id)>{h.address.clone()}</a><span class="sub">{host_badge(h.state)}</span></th>
                     <td>{h.method.map_or(format::NONE, ProofMethod::label)}</td>
-                    <td>{maybe_moment(h.checked_at)}</td>
+                    <td>{h.checked_at.map_or_else(|| format::NONE.into_any(), moment_short)}</td>
                 </tr>
             }
         })
@@ -116,7 +115,7 @@ fn table(hosts: &[HostRow]) -> AnyView {
     let table = view! {
         <table class="data">
             <caption class="visually-hidden">"Your hosts"</caption>
-            <thead><tr><th scope="col">"Host"</th><th scope="col">"State"</th><th scope="col">"Proved by"</th><th scope="col">"Last checked"</th></tr></thead>
+            <thead><tr><th scope="col">"Host"</th><th scope="col">"Proved by"</th><th scope="col">"Last checked"</th></tr></thead>
             <tbody>{rows}</tbody>
         </table>
     };

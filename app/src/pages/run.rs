@@ -177,7 +177,8 @@ fn finished(page: &RunPage) -> AnyView {
         ),
     ]);
     view! {
-        {(page.state != RunState::Finished).then(|| view! {
+        // With a result, its verdict says how the run ended.
+        {(page.state != RunState::Finished && (page.result.is_none() || page.state_detail.is_some())).then(|| view! {
             <div class="note-box warn">
                 <p><strong>{page.state.label()}"."</strong>" "{page.state.explanation()} {page.state_detail.clone().map(|d| format!(" {d}"))}</p>
             </div>
