@@ -87,7 +87,19 @@ pub fn bundle(options: &Options) -> Result<()> {
 fn compile(compiler: toolchain::WasmCompiler) -> Result<PathBuf> {
     let target = exec::target().join("wasm");
     let mut cargo = compiler.cargo();
-    cargo.args(["build", "--package", "oleada-app", "--lib", "--no-default-features", "--features", "hydrate"]);
+    // The crate type is said here and not in the crate: there it would have every build of the server link a second
+    // library that nobody uses.
+    cargo.args([
+        "rustc",
+        "--package",
+        "oleada-app",
+        "--lib",
+        "--crate-type",
+        "cdylib",
+        "--no-default-features",
+        "--features",
+        "hydrate",
+    ]);
     cargo.args(["--profile", PROFILE, "--target", toolchain::WASM, "--target-dir"]).arg(&target);
     exec::run(&mut cargo).context("the browser bundle does not build")?;
     Ok(target.join(toolchain::WASM).join(PROFILE).join("oleada_app.wasm"))
