@@ -25,7 +25,7 @@ pub fn number(value: f64) -> String {
         return format!("−{}", number(-value));
     }
     let digits = match value {
-        v if v == 0.0 => return "0".to_owned(),
+        0.0 => return "0".to_owned(),
         v if v >= 99.95 => return count(v.round() as u64),
         v if v >= 9.995 => 1,
         v if v >= 0.1 => 2,

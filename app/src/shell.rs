@@ -181,9 +181,9 @@ fn write_footer(out: &mut String, chrome: &Chrome) {
 
 fn write_scripts(out: &mut String, chrome: &Chrome, has_islands: bool) {
     let (Some(js), Some(wasm), true) = (&chrome.assets.js, &chrome.assets.wasm, has_islands) else { return };
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<script type=\"module\" nonce=\"{}\" data-js=\"{}\" data-wasm=\"{}\" id=\"islands\">{ISLANDS_JS}</script>\n",
+        "<script type=\"module\" nonce=\"{}\" data-js=\"{}\" data-wasm=\"{}\" id=\"islands\">{ISLANDS_JS}</script>",
         escape(&chrome.nonce),
         escape(js),
         escape(wasm)

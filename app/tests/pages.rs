@@ -1,5 +1,6 @@
 //! Every page: its outline, its labels, what the Content-Security-Policy forbids, and hostile text.
 #![cfg(feature = "ssr")]
+#![allow(clippy::unwrap_used)]
 
 mod fixtures;
 

@@ -34,7 +34,7 @@ pub fn render(chrome: &Chrome, page: &TestFormPage) -> String {
             {page.id.as_ref().map(|id| view! { <p class="crumbs"><a href="/tests">"Tests"</a>" / "<a href=format!("/tests/{id}")>{page.form.name.clone()}</a></p> })}
             {error_summary(&errors, label)}
             <h1 class="break">{title}</h1>
-            <form method="post" action=action.clone() class="test-form" autocomplete="off">
+            <form method="post" action=action class="test-form" autocomplete="off">
                 // Return in a field presses the first button of a form.
                 <button class="visually-hidden" type="submit" name="action" value="save" tabindex="-1" aria-hidden="true">"Save"</button>
                 <div class="form-main">

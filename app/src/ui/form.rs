@@ -168,7 +168,7 @@ pub fn select(
             {error.as_ref().map(|text| view! { <p class="field-error" id=error_id>{sentence(label, text)}</p> })}
             <div class="input-row">
                 <select id=id name=name.to_owned() aria-describedby=described aria-invalid=error.is_some().then_some("true")>
-                    {unknown.map(|v| view! { <option value=v.clone() selected=true>{v.clone()}</option> })}
+                    {unknown.map(|v| view! { <option value=v selected=true>{v.clone()}</option> })}
                     {options}
                 </select>
             </div>
