@@ -55,6 +55,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn cpu() -> Result<(f64, f64), Box<dyn std::error::Error>> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-    let ticks = |i: usize| -> Result<f64, Box<dyn std::error::Error>> { Ok(fields.get(i).ok_or("short stat")?.parse::<f64>()? / 100.0) };
+    let ticks = |i: usize| -> Result<f64, Box<dyn std::error::Error>> {
+        Ok(fields.get(i).ok_or("short stat")?.parse::<f64>()? / 100.0)
+    };
     Ok((ticks(11)?, ticks(12)?))
 }

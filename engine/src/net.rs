@@ -74,7 +74,9 @@ pub enum StartError {
     #[error("HTTP/2 is not available yet; choose HTTP 1.1 or “auto”.")]
     NoHttp2,
     /// The open-files limit is below the number of clients.
-    #[error("The plan needs {needed} open connections, but this process may open only {available} files; raise the limit (ulimit -n).")]
+    #[error(
+        "The plan needs {needed} open connections, but this process may open only {available} files; raise the limit (ulimit -n)."
+    )]
     Descriptors {
         /// Connections and the engine's own files.
         needed: u64,
@@ -200,10 +202,13 @@ impl Stopper {
 pub async fn preflight(plan: &Plan, options: &Options) -> Result<(), StartError> {
     let resolver = Resolver::new(options.resolve.clone());
     for at in plan.hosts() {
-        let addresses =
-            resolver.lookup_at(&at).await.map_err(|e| StartError::Name { host: at.to_string(), reason: e.to_string() })?;
+        let addresses = resolver
+            .lookup_at(&at)
+            .await
+            .map_err(|e| StartError::Name { host: at.to_string(), reason: e.to_string() })?;
         let verdicts: Vec<_> = addresses.iter().map(|a| options.policy.check(*a)).collect();
-        if let Some(Err(refused)) = verdicts.iter().find(|v| v.is_err()).filter(|_| verdicts.iter().all(Result::is_err)) {
+        if let Some(Err(refused)) = verdicts.iter().find(|v| v.is_err()).filter(|_| verdicts.iter().all(Result::is_err))
+        {
             return Err(StartError::Address { host: at.to_string(), reason: refused.reason.clone() });
         }
     }

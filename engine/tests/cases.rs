@@ -74,7 +74,8 @@ fn b06_one_rule_for_the_median() {
     let two = run(fixed(2, 1, target.url("/")));
     assert!((10.0..100.0).contains(&two.p(50.0)) && two.p(50.001) >= 300.0);
     let one = run(fixed(1, 1, target.url("/")));
-    let all = [one.p(1.0), one.p(50.0), one.p(99.9), one.mean_ms(), one.totals.latency.max_us().unwrap() as f64 / 1000.0];
+    let all =
+        [one.p(1.0), one.p(50.0), one.p(99.9), one.mean_ms(), one.totals.latency.max_us().unwrap() as f64 / 1000.0];
     assert!(all.iter().all(|ms| *ms == all[0]) && all[0] >= 300.0, "{all:?}");
 }
 
@@ -123,7 +124,10 @@ fn b16_fixed_count_is_exact() {
         let done = run(fixed(requests, clients, target.url("/")));
         assert_eq!((done.ledger().ok, target.requests()), (requests, requests));
         assert!(target.connections() <= requests.min(u64::from(clients)));
-        assert_eq!((done.totals.counters.opened, done.totals.counters.reused), (target.connections(), requests - target.connections()));
+        assert_eq!(
+            (done.totals.counters.opened, done.totals.counters.reused),
+            (target.connections(), requests - target.connections())
+        );
         assert_eq!(done.totals.counters.bytes_body, 2 * requests);
     }
 }
@@ -200,7 +204,8 @@ fn b23_no_hidden_ramp() {
             pause(reply * MS);
             call.ok()
         });
-        let plan = if what == "ramp" { maintain(0, 50, 2.0, target.url("/")) } else { per_second(10.0, 2.0, target.url("/")) };
+        let plan =
+            if what == "ramp" { maintain(0, 50, 2.0, target.url("/")) } else { per_second(10.0, 2.0, target.url("/")) };
         let before = Instant::now();
         let done = run(plan);
         let seen = target.seen();

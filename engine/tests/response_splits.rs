@@ -23,7 +23,12 @@ fn read(bytes: &[u8], cuts: &[usize], to_head: bool) -> Answer {
         match reader.feed(&bytes[at..end]) {
             Err(bad) => return Answer { complete: None, result: Err(bad), head: Head::default(), body: 0 },
             Ok(fed) if fed.done => {
-                let answer = Answer { complete: Some(at + fed.used), result: Ok(None), head: reader.head().clone(), body: reader.body_bytes() };
+                let answer = Answer {
+                    complete: Some(at + fed.used),
+                    result: Ok(None),
+                    head: reader.head().clone(),
+                    body: reader.body_bytes(),
+                };
                 return answer;
             }
             Ok(fed) => assert_eq!(fed.used, end - at),

@@ -80,7 +80,9 @@ impl Client {
             Walk::Once(_) if index == 0 && !first => false,
             Walk::Once(_) => self.worker.may_begin(now, self.warm),
             Walk::Until(leave) => now < leave && self.worker.may_begin(now, false),
-            Walk::Tickets => self.worker.may_begin(now, false) && (now < self.worker.start || self.worker.take_ticket()),
+            Walk::Tickets => {
+                self.worker.may_begin(now, false) && (now < self.worker.start || self.worker.take_ticket())
+            }
         };
         may.then_some(now)
     }
@@ -108,7 +110,9 @@ impl Client {
         self.slot.disarm();
         let answered = ended.is_ok();
         if let Err(failure) = &ended {
-            worker.local_limit.set(matches!(failure.kind, ErrorKind::NoDescriptors | ErrorKind::NoPorts | ErrorKind::LocalLimit));
+            worker
+                .local_limit
+                .set(matches!(failure.kind, ErrorKind::NoDescriptors | ErrorKind::NoPorts | ErrorKind::LocalLimit));
         }
         if !flight.warm {
             let mut recorder = worker.recorder.borrow_mut();
@@ -194,7 +198,13 @@ impl Client {
 
     /// One exchange; once more on a new connection when a kept one turns out to be closed.
     async fn attempt(
-        &mut self, flight: &Flight, origin: usize, bytes: &[u8], method: Method, wire: &mut Wire, tally: &mut Tally,
+        &mut self,
+        flight: &Flight,
+        origin: usize,
+        bytes: &[u8],
+        method: Method,
+        wire: &mut Wire,
+        tally: &mut Tally,
     ) -> Result<Complete, Failure> {
         let worker = self.worker.clone();
         let mut again = false;

@@ -56,7 +56,13 @@ fn spawn(name: String, body: impl FnOnce() + Send + 'static) -> Result<(), Start
     thread::Builder::new().name(name).spawn(body).map(drop).map_err(StartError::Threads)
 }
 
-fn work(shared: Arc<Shared>, index: usize, ready: &Sender<std::io::Result<()>>, started: &Receiver<Instant>, reports: Sender<Report>) {
+fn work(
+    shared: Arc<Shared>,
+    index: usize,
+    ready: &Sender<std::io::Result<()>>,
+    started: &Receiver<Instant>,
+    reports: Sender<Report>,
+) {
     let (runtime, timer) = match worker::prepare() {
         Ok(prepared) => prepared,
         Err(error) => return drop(ready.send(Err(error))),
@@ -64,7 +70,7 @@ fn work(shared: Arc<Shared>, index: usize, ready: &Sender<std::io::Result<()>>, 
     let _ = ready.send(Ok(()));
     // No start: another worker could not be made.
     let Ok(start) = started.recv() else { return };
-    worker::run(&runtime, &timer, Orders { shared, index, start, reports });
+    worker::run(&runtime, &timer, &Orders { shared, index, start, reports });
 }
 
 struct Collector {

@@ -97,7 +97,16 @@ impl Conn {
         reader: &mut Reader,
         wire: &mut Wire,
     ) -> Result<Complete, Lost> {
-        let mut exchange = Exchange { around, bytes, written: 0, flushed: false, write_error: None, reader, wire, last_heard: Instant::now() };
+        let mut exchange = Exchange {
+            around,
+            bytes,
+            written: 0,
+            flushed: false,
+            write_error: None,
+            reader,
+            wire,
+            last_heard: Instant::now(),
+        };
         let began = *exchange.wire.first_write.get_or_insert(exchange.last_heard);
         exchange.wire.first_byte = None;
         around.arm(began, exchange.last_heard);
@@ -222,7 +231,8 @@ impl Exchange<'_, '_> {
                 if let Some(error) = self.write_error.take().filter(|_| untouched) {
                     return Err(self.lost(&error));
                 }
-                let detail = if untouched { "before the first byte of the reply" } else { "in the middle of the reply" };
+                let detail =
+                    if untouched { "before the first byte of the reply" } else { "in the middle of the reply" };
                 let failure = Failure { kind: ErrorKind::ClosedEarly, detail: Cow::Borrowed(detail) };
                 Err(Lost { failure, untouched })
             }
@@ -240,7 +250,9 @@ impl Exchange<'_, '_> {
         self.wire.bytes_body += self.reader.body_bytes();
         let failure = match bad {
             BadReply::HeadTooLarge => Failure { kind: ErrorKind::HeadTooLarge, detail: Cow::Borrowed("") },
-            BadReply::Invalid(why) if beginning.is_empty() => Failure { kind: ErrorKind::InvalidReply, detail: Cow::Borrowed(why) },
+            BadReply::Invalid(why) if beginning.is_empty() => {
+                Failure { kind: ErrorKind::InvalidReply, detail: Cow::Borrowed(why) }
+            }
             BadReply::Invalid(why) => {
                 let shown: String = String::from_utf8_lossy(beginning).escape_debug().take(100).collect();
                 Failure { kind: ErrorKind::InvalidReply, detail: format!("{why}: “{shown}”").into() }

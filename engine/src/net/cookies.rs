@@ -55,7 +55,9 @@ impl Cookie {
     fn fits(&self, target: &Target, now: SystemTime) -> bool {
         let host = host_text(&target.at.host);
         let path = target.path.split('?').next().unwrap_or("/");
-        let inside = path.strip_prefix(&self.path).is_some_and(|rest| rest.is_empty() || self.path.ends_with('/') || rest.starts_with('/'));
+        let inside = path
+            .strip_prefix(&self.path)
+            .is_some_and(|rest| rest.is_empty() || self.path.ends_with('/') || rest.starts_with('/'));
         (host == self.host || !self.host_only && below(&host, &self.host))
             && inside
             && (!self.secure || target.scheme == Scheme::Https)

@@ -86,7 +86,8 @@ impl Origin {
             let now = Instant::now();
             shunned.retain(|(_, until)| *until > now);
         }
-        let mut order: Vec<IpAddr> = (0..addresses.len()).map(|i| addresses[start.wrapping_add(i) % addresses.len()]).collect();
+        let mut order: Vec<IpAddr> =
+            (0..addresses.len()).map(|i| addresses[start.wrapping_add(i) % addresses.len()]).collect();
         order.sort_by_key(|a| shunned.iter().any(|(s, _)| s == a));
         order
     }
@@ -103,7 +104,12 @@ pub(super) fn micros(time: Duration) -> u64 {
 }
 
 /// Connects to `origin`. Gives up when `slot` fires.
-pub(super) async fn dial(shared: &Shared, slot: &Slot, origin: &Origin, times: &mut DialTimes) -> Result<Stream, Failure> {
+pub(super) async fn dial(
+    shared: &Shared,
+    slot: &Slot,
+    origin: &Origin,
+    times: &mut DialTimes,
+) -> Result<Stream, Failure> {
     let addresses = resolve(shared, slot, origin, times).await?;
     let order = if addresses.len() == 1 { addresses.to_vec() } else { origin.order(&addresses) };
     let mut last = None;
@@ -123,7 +129,8 @@ pub(super) async fn dial(shared: &Shared, slot: &Slot, origin: &Origin, times: &
             }
             Err(error) => {
                 let failure = Failure { kind: connect_kind(&error), detail: format!("{at}: {}", words(&error)).into() };
-                let ours = matches!(failure.kind, ErrorKind::NoDescriptors | ErrorKind::NoPorts | ErrorKind::LocalLimit);
+                let ours =
+                    matches!(failure.kind, ErrorKind::NoDescriptors | ErrorKind::NoPorts | ErrorKind::LocalLimit);
                 if addresses.len() > 1 && !ours {
                     origin.shun(address);
                 }
@@ -137,8 +144,14 @@ pub(super) async fn dial(shared: &Shared, slot: &Slot, origin: &Origin, times: &
     Err(last.unwrap_or_else(|| Failure::plain(ErrorKind::Dns)))
 }
 
-async fn resolve(shared: &Shared, slot: &Slot, origin: &Origin, times: &mut DialTimes) -> Result<Arc<[IpAddr]>, Failure> {
-    let failed = |e: super::LookupError| Failure { kind: ErrorKind::Dns, detail: format!("{}: {e}", origin.at.host).into() };
+async fn resolve(
+    shared: &Shared,
+    slot: &Slot,
+    origin: &Origin,
+    times: &mut DialTimes,
+) -> Result<Arc<[IpAddr]>, Failure> {
+    let failed =
+        |e: super::LookupError| Failure { kind: ErrorKind::Dns, detail: format!("{}: {e}", origin.at.host).into() };
     // The address that was tried last time is taken unless its time is up; failures are asked for again, and share the answer.
     if let Some(Answer { result: Ok(addresses), until }) = &*origin.answer.borrow()
         && *until > Instant::now()
@@ -156,12 +169,21 @@ async fn resolve(shared: &Shared, slot: &Slot, origin: &Origin, times: &mut Dial
     result
 }
 
-async fn encrypt(shared: &Shared, slot: &Slot, origin: &Origin, tcp: TcpStream, times: &mut DialTimes) -> Result<Stream, Failure> {
+async fn encrypt(
+    shared: &Shared,
+    slot: &Slot,
+    origin: &Origin,
+    tcp: TcpStream,
+    times: &mut DialTimes,
+) -> Result<Stream, Failure> {
     if origin.scheme == Scheme::Http {
         return Ok(Stream::Plain(tcp));
     }
     let (Some(connector), Some(name)) = (&shared.tls, &origin.server_name) else {
-        return Err(Failure { kind: ErrorKind::Tls, detail: Cow::Borrowed("the host name cannot stand in a certificate") });
+        return Err(Failure {
+            kind: ErrorKind::Tls,
+            detail: Cow::Borrowed("the host name cannot stand in a certificate"),
+        });
     };
     let began = Instant::now();
     match slot.guard(connector.connect(name.clone(), tcp)).await.map_err(Failure::plain)? {
@@ -169,7 +191,10 @@ async fn encrypt(shared: &Shared, slot: &Slot, origin: &Origin, tcp: TcpStream, 
             times.tls = Some(micros(began.elapsed()));
             Ok(Stream::Tls(Box::new(stream)))
         }
-        Err(error) => Err(Failure { kind: tls::kind(&error).unwrap_or_else(|| handshake_kind(&error)), detail: words(&error).into() }),
+        Err(error) => Err(Failure {
+            kind: tls::kind(&error).unwrap_or_else(|| handshake_kind(&error)),
+            detail: words(&error).into(),
+        }),
     }
 }
 
@@ -207,7 +232,9 @@ pub(super) fn stream_kind(error: &io::Error) -> ErrorKind {
         return kind;
     }
     match error.kind() {
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionAborted => ErrorKind::Reset,
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionAborted => {
+            ErrorKind::Reset
+        }
         io::ErrorKind::TimedOut => ErrorKind::Timeout,
         _ => ErrorKind::Io,
     }

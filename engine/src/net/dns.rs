@@ -32,7 +32,8 @@ impl FromStr for ResolveOverride {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || "must look like HOST:PORT:ADDRESS, for example shop.test:80:127.0.0.1".to_owned();
-        let host_end = if text.starts_with('[') { text.find(']').map(|i| i + 1) } else { text.find(':') }.ok_or_else(wrong)?;
+        let host_end =
+            if text.starts_with('[') { text.find(']').map(|i| i + 1) } else { text.find(':') }.ok_or_else(wrong)?;
         let (host, rest) = text.split_at(host_end);
         let (port, address) = rest.strip_prefix(':').and_then(|r| r.split_once(':')).ok_or_else(wrong)?;
         let port: u16 = port.parse().map_err(|_| wrong())?;
@@ -72,7 +73,8 @@ impl Resolver {
     /// [`LookupError`] when there is no such name or nobody answers.
     pub async fn lookup_ip(&self, host: &str) -> Result<Vec<IpAddr>, LookupError> {
         let host = host.trim_start_matches('[').trim_end_matches(']');
-        let overridden = self.overrides.iter().find(|o| matches!(&o.at.host, Host::Name(n) if n.eq_ignore_ascii_case(host)));
+        let overridden =
+            self.overrides.iter().find(|o| matches!(&o.at.host, Host::Name(n) if n.eq_ignore_ascii_case(host)));
         if let Some(found) = overridden {
             return Ok(vec![found.address]);
         }
@@ -129,7 +131,9 @@ impl Resolver {
     fn listed(&self, host: &str) -> Vec<IpAddr> {
         let Ok(name) = Name::from_utf8(host) else { return Vec::new() };
         let families = [RecordType::A, RecordType::AAAA];
-        let found = families.into_iter().filter_map(|family| self.hosts.lookup_static_host(&Query::query(name.clone(), family)));
+        let found = families
+            .into_iter()
+            .filter_map(|family| self.hosts.lookup_static_host(&Query::query(name.clone(), family)));
         found.flat_map(|lookup| lookup.answers().iter().filter_map(|r| r.data.ip_addr()).collect::<Vec<_>>()).collect()
     }
 }
@@ -192,7 +196,10 @@ impl Lookups {
     pub(crate) async fn ask(&self, host: &str) -> Answer {
         let (reply, answer) = oneshot::channel();
         let sent = self.0.send(Question { host: host.to_owned(), reply });
-        let gone = || Answer { result: Err(LookupError("the resolver has stopped".into())), until: Instant::now() + LEAST_TTL };
+        let gone = || Answer {
+            result: Err(LookupError("the resolver has stopped".into())),
+            until: Instant::now() + LEAST_TTL,
+        };
         if sent.is_err() { gone() } else { answer.await.unwrap_or_else(|_| gone()) }
     }
 }

@@ -82,7 +82,12 @@ mod tests {
 
     fn request(method: Method, headers: &[(&str, &str)], body: Option<&str>) -> Request {
         let headers = headers.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-        Request { method, target: Target::parse("http://a.test:81/x?y").unwrap(), headers, body: body.map(str::to_owned) }
+        Request {
+            method,
+            target: Target::parse("http://a.test:81/x?y").unwrap(),
+            headers,
+            body: body.map(str::to_owned),
+        }
     }
 
     fn text(request: &Request, method: Method, style: Style<'_>) -> String {
@@ -94,9 +99,15 @@ mod tests {
     #[test]
     fn defaults_stand_aside_for_the_plan() {
         let plain = request(Method::Get, &[], None);
-        assert_eq!(text(&plain, Method::Get, STYLE), "GET /x?y HTTP/1.1\r\nHost: a.test:81\r\nUser-Agent: o/1\r\nAccept: */*\r\n\r\n");
+        assert_eq!(
+            text(&plain, Method::Get, STYLE),
+            "GET /x?y HTTP/1.1\r\nHost: a.test:81\r\nUser-Agent: o/1\r\nAccept: */*\r\n\r\n"
+        );
         let own = request(Method::Get, &[("X", "1"), ("host", "h"), ("USER-AGENT", "me"), ("Accept", "a")], None);
-        assert_eq!(text(&own, Method::Get, STYLE), "GET /x?y HTTP/1.1\r\nX: 1\r\nhost: h\r\nUSER-AGENT: me\r\nAccept: a\r\n\r\n");
+        assert_eq!(
+            text(&own, Method::Get, STYLE),
+            "GET /x?y HTTP/1.1\r\nX: 1\r\nhost: h\r\nUSER-AGENT: me\r\nAccept: a\r\n\r\n"
+        );
     }
 
     #[test]
@@ -104,12 +115,19 @@ mod tests {
         let post = request(Method::Post, &[], Some("é"));
         assert!(text(&post, Method::Post, STYLE).ends_with("Content-Length: 2\r\n\r\né"));
         let empty = request(Method::Put, &[], None);
-        assert!(text(&empty, Method::Put, Style { close: true, ..STYLE }).ends_with("Connection: close\r\nContent-Length: 0\r\n\r\n"));
+        assert!(
+            text(&empty, Method::Put, Style { close: true, ..STYLE })
+                .ends_with("Connection: close\r\nContent-Length: 0\r\n\r\n")
+        );
     }
 
     #[test]
     fn redirects_leave_secrets_and_bodies_behind() {
-        let post = request(Method::Post, &[("Authorization", "Basic x"), ("Content-Type", "text/plain"), ("X", "1")], Some("b"));
+        let post = request(
+            Method::Post,
+            &[("Authorization", "Basic x"), ("Content-Type", "text/plain"), ("X", "1")],
+            Some("b"),
+        );
         let away = text(&post, redirected_method(Method::Post, 302), Style { other_host: true, ..STYLE });
         assert_eq!(away, "GET /x?y HTTP/1.1\r\nHost: a.test:81\r\nX: 1\r\nUser-Agent: o/1\r\nAccept: */*\r\n\r\n");
         assert_eq!(redirected_method(Method::Post, 307), Method::Post);

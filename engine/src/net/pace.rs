@@ -21,7 +21,10 @@ mod timer {
         /// Must be called inside the worker's runtime.
         pub(in crate::net) fn new() -> io::Result<Timer> {
             let fd = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
-            #[expect(deprecated, reason = "the replacement is an unsafe fn; an OwnedFd keeps its one descriptor open, which is all it asks")]
+            #[expect(
+                deprecated,
+                reason = "the replacement is an unsafe fn; an OwnedFd keeps its one descriptor open, which is all it asks"
+            )]
             let fd = AsyncFd::with_interest(fd, Interest::READABLE)?;
             Ok(Timer(fd))
         }
@@ -37,7 +40,10 @@ mod timer {
                 let clock = clock_gettime(ClockId::Monotonic);
                 let left = due - now;
                 let nanos = clock.tv_nsec + i64::from(left.subsec_nanos());
-                let it_value = Timespec { tv_sec: clock.tv_sec + left.as_secs() as i64 + nanos / 1_000_000_000, tv_nsec: nanos % 1_000_000_000 };
+                let it_value = Timespec {
+                    tv_sec: clock.tv_sec + left.as_secs() as i64 + nanos / 1_000_000_000,
+                    tv_nsec: nanos % 1_000_000_000,
+                };
                 let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value };
                 timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::ABSTIME, &once)?;
                 let mut ready = self.0.readable().await?;

@@ -108,7 +108,12 @@ fn classify_v4(a: Ipv4Addr) -> Class {
         [255, 255, 255, 255] => Class::Never("the broadcast address"),
         [127, ..] => Class::Loopback,
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Class::Private,
-        [192, 0, 0, _] | [192, 0, 2, _] | [198, 18..=19, ..] | [198, 51, 100, _] | [203, 0, 113, _] | [240..=255, ..] => Class::Reserved,
+        [192, 0, 0, _]
+        | [192, 0, 2, _]
+        | [198, 18..=19, ..]
+        | [198, 51, 100, _]
+        | [203, 0, 113, _]
+        | [240..=255, ..] => Class::Reserved,
         _ => Class::Global,
     }
 }
@@ -122,7 +127,9 @@ fn classify_v6(a: Ipv6Addr) -> Class {
         [0, 0, 0, 0, 0, 0, 0, 1] => Class::Loopback,
         [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => Class::Private,
         // Teredo hides an IPv4 address of somebody else's choice; the rest is documentation, discard and unassigned space.
-        [0x2001, 0, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] | [0x100, 0, 0, 0, ..] | [0x64, 0xff9b, ..] => Class::Reserved,
+        [0x2001, 0, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] | [0x100, 0, 0, 0, ..] | [0x64, 0xff9b, ..] => {
+            Class::Reserved
+        }
         [0x2000..=0x3fff, ..] => Class::Global,
         _ => Class::Reserved,
     }
@@ -139,8 +146,19 @@ mod tests {
     #[test]
     fn never_addresses_need_their_exact_address() {
         for text in [
-            "169.254.169.254", "169.254.1.1", "100.100.100.200", "fd00:ec2::254", "fe80::1", "224.0.0.1", "ff02::1", "0.0.0.0", "::",
-            "255.255.255.255", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1",
+            "169.254.169.254",
+            "169.254.1.1",
+            "100.100.100.200",
+            "fd00:ec2::254",
+            "fe80::1",
+            "224.0.0.1",
+            "ff02::1",
+            "0.0.0.0",
+            "::",
+            "255.255.255.255",
+            "::ffff:169.254.169.254",
+            "64:ff9b::a9fe:a9fe",
+            "2002:a9fe:a9fe::1",
         ] {
             let wide = AddressPolicy::local().allow("0.0.0.0/0".parse().unwrap()).allow("::/0".parse().unwrap());
             assert!(wide.check(ip(text)).is_err(), "{text}");
@@ -152,7 +170,18 @@ mod tests {
     #[test]
     fn public_means_global_only() {
         let public = AddressPolicy::public();
-        for text in ["127.0.0.1", "10.1.2.3", "192.168.0.1", "172.31.0.1", "100.64.0.1", "::1", "fd12::1", "::ffff:10.0.0.1", "2001:db8::1", "64:ff9b::7f00:1"] {
+        for text in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "192.168.0.1",
+            "172.31.0.1",
+            "100.64.0.1",
+            "::1",
+            "fd12::1",
+            "::ffff:10.0.0.1",
+            "2001:db8::1",
+            "64:ff9b::7f00:1",
+        ] {
             assert!(public.check(ip(text)).is_err(), "{text}");
             assert_eq!(AddressPolicy::local().check(ip(text)), Ok(()), "{text}");
         }

@@ -59,7 +59,13 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(worker: usize, reports: Sender<Report>, start: Instant, requests: usize, arrivals: Option<Shard>) -> Recorder {
+    pub(super) fn new(
+        worker: usize,
+        reports: Sender<Report>,
+        start: Instant,
+        requests: usize,
+        arrivals: Option<Shard>,
+    ) -> Recorder {
         Recorder {
             worker,
             reports,
@@ -266,7 +272,8 @@ impl Recorder {
         }
         let begun = self.window_end - SECOND;
         let ledger = self.window.ledger;
-        let anything = ledger != Ledger::default() || self.window.counters.client_us > 0 || self.window.counters.opened > 0;
+        let anything =
+            ledger != Ledger::default() || self.window.counters.client_us > 0 || self.window.counters.opened > 0;
         if anything || end > begun {
             self.close_second(end.max(begun + Duration::from_micros(1)));
         }

@@ -46,7 +46,11 @@ impl Shared {
         let prepared: Vec<Prepared> = plan
             .requests()
             .iter()
-            .map(|r| Prepared { method: r.method, target: r.target.clone(), wire: request_bytes(r, &r.target, r.method, style) })
+            .map(|r| Prepared {
+                method: r.method,
+                target: r.target.clone(),
+                wire: request_bytes(r, &r.target, r.method, style),
+            })
             .collect();
         let (tickets, clients) = match plan.load() {
             Load::FixedCount { requests, clients } => (requests, u64::from(clients).min(requests)),
@@ -70,8 +74,25 @@ impl Shared {
             None
         };
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let threads = options.threads.unwrap_or(processors).clamp(1, 256).min(usize::try_from(clients).unwrap_or(usize::MAX)).max(1);
-        Ok(Shared { plan, options, control, threads, prepared, tls, lookups, reuse, tickets: tickets.into(), clients, hosts })
+        let threads = options
+            .threads
+            .unwrap_or(processors)
+            .clamp(1, 256)
+            .min(usize::try_from(clients).unwrap_or(usize::MAX))
+            .max(1);
+        Ok(Shared {
+            plan,
+            options,
+            control,
+            threads,
+            prepared,
+            tls,
+            lookups,
+            reuse,
+            tickets: tickets.into(),
+            clients,
+            hosts,
+        })
     }
 
     /// Takes some of the tickets that are left; 0 = none. The fewer are left, the fewer at once, so that no worker sits on
@@ -97,7 +118,8 @@ impl Shared {
 
 /// A plain plan may be redirected to TLS on a host it is allowed to reach.
 fn follows_to_tls(plan: &Plan) -> bool {
-    plan.spec().redirects == crate::plan::Redirects::Follow && plan.requests().iter().any(|r| matches!(r.target.at.host, Host::Name(_)))
+    plan.spec().redirects == crate::plan::Redirects::Follow
+        && plan.requests().iter().any(|r| matches!(r.target.at.host, Host::Name(_)))
 }
 
 fn check_descriptors(load: Load, clients: u64) -> Result<(), StartError> {

@@ -121,7 +121,7 @@ impl Slots {
     #[inline]
     pub(super) fn arm(&self, id: usize, slot: &Slot, deadline: Instant, why: ErrorKind) {
         slot.deadline.set(Some((deadline, why)));
-        if !slot.queued.get().is_some_and(|queued| queued <= deadline) {
+        if slot.queued.get().is_none_or(|queued| queued > deadline) {
             self.enqueue(id, slot, deadline);
         }
     }
@@ -159,17 +159,12 @@ impl Slots {
                 continue;
             }
             slot.queued.set(None);
-            match slot.deadline.get() {
-                Some((deadline, why)) if deadline <= now => {
-                    if slot.fired().is_none() {
-                        slot.fire(why);
-                    }
-                }
-                Some((deadline, _)) => {
-                    slot.queued.set(Some(deadline));
-                    heap.push(Reverse((deadline, id)));
-                }
-                None => {}
+            let Some((deadline, why)) = slot.deadline.get() else { continue };
+            if deadline > now {
+                slot.queued.set(Some(deadline));
+                heap.push(Reverse((deadline, id)));
+            } else if slot.fired().is_none() {
+                slot.fire(why);
             }
         }
         None

@@ -50,25 +50,37 @@ struct AcceptAny(WebPkiSupportedAlgorithms);
 
 impl ServerCertVerifier for AcceptAny {
     fn verify_server_cert(
-        &self, _: &CertificateDer<'_>, _: &[CertificateDer<'_>], _: &ServerName<'_>, _: &[u8], _: UnixTime,
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         Ok(ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
-        &self, message: &[u8], cert: &CertificateDer<'_>, dss: &DigitallySignedStruct,
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         verify_tls12_signature(message, cert, dss, &self.0)
     }
 
     fn verify_tls13_signature(
-        &self, message: &[u8], cert: &CertificateDer<'_>, dss: &DigitallySignedStruct,
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         verify_tls13_signature(message, cert, dss, &self.0)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        CryptoProvider::get_default().map_or_else(|| self.0.supported_schemes(), |p| p.signature_verification_algorithms.supported_schemes())
+        CryptoProvider::get_default()
+            .map_or_else(|| self.0.supported_schemes(), |p| p.signature_verification_algorithms.supported_schemes())
     }
 }
 
@@ -82,16 +94,22 @@ pub(super) fn kind(error: &io::Error) -> Option<ErrorKind> {
             | CertificateError::ExpiredContext { .. }
             | CertificateError::NotValidYet
             | CertificateError::NotValidYetContext { .. } => ErrorKind::TlsExpired,
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => ErrorKind::TlsWrongName,
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                ErrorKind::TlsWrongName
+            }
             CertificateError::UnknownIssuer => ErrorKind::TlsUnknownIssuer,
             // A certificate authority as end entity is what a self-signed certificate mostly is.
-            CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => ErrorKind::TlsUnknownIssuer,
+            CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+                ErrorKind::TlsUnknownIssuer
+            }
             _ => ErrorKind::Tls,
         },
         Error::InvalidMessage(_) | Error::InappropriateMessage { .. } => ErrorKind::NotTls,
         Error::PeerIncompatible(_) => ErrorKind::TlsProtocol,
         Error::AlertReceived(
-            AlertDescription::ProtocolVersion | AlertDescription::HandshakeFailure | AlertDescription::InsufficientSecurity,
+            AlertDescription::ProtocolVersion
+            | AlertDescription::HandshakeFailure
+            | AlertDescription::InsufficientSecurity,
         ) => ErrorKind::TlsProtocol,
         _ => ErrorKind::Tls,
     })

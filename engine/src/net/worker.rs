@@ -74,8 +74,8 @@ pub(super) fn prepare() -> io::Result<(tokio::runtime::LocalRuntime, Timer)> {
 }
 
 /// Runs a worker to its end on this thread.
-pub(super) fn run(runtime: &tokio::runtime::LocalRuntime, timer: &Timer, orders: Orders) {
-    let worker = Rc::new(Worker::new(&orders));
+pub(super) fn run(runtime: &tokio::runtime::LocalRuntime, timer: &Timer, orders: &Orders) {
+    let worker = Rc::new(Worker::new(orders));
     runtime.block_on(async {
         let mut tasks = vec![
             tokio::task::spawn_local(worker.slots.clone().watch()),
@@ -232,7 +232,9 @@ impl Worker {
     async fn let_in(self: Rc<Self>, timer: &Timer) {
         let duration = self.shared.plan.duration();
         match (self.shared.plan.load(), duration) {
-            (Load::Maintain { from, to }, Some(duration)) => self.maintain(timer, Population::new(from, to, duration)).await,
+            (Load::Maintain { from, to }, Some(duration)) => {
+                self.maintain(timer, Population::new(from, to, duration)).await
+            }
             (Load::FixedCount { requests, clients }, _) => {
                 let share = self.shared.part_of(u64::from(clients).min(requests), self.index);
                 for n in 0..share {

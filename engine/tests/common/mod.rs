@@ -111,7 +111,11 @@ pub fn finish(mut running: Running) -> Done {
         assert_eq!(sum, ledger);
     }
     if let (Some(least), Some(most)) = (totals.latency.min_us(), totals.latency.max_us()) {
-        assert!(least >= 1 && Duration::from_micros(most) <= end.duration + Duration::from_millis(1), "{most} µs in {:?}", end.duration);
+        assert!(
+            least >= 1 && Duration::from_micros(most) <= end.duration + Duration::from_millis(1),
+            "{most} µs in {:?}",
+            end.duration
+        );
         assert!(totals.service.max_us() <= Some(most));
     }
     let aborted = usize::try_from(ledger.aborted).unwrap().min(oleada_engine::plan::limits::IN_FLIGHT_AGES);

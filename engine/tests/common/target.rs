@@ -62,7 +62,9 @@ impl Call<'_> {
 
     pub fn reply(&mut self, status: &str, headers: &str, body: impl AsRef<[u8]>) -> After {
         let body = body.as_ref();
-        self.write([format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len()).as_bytes(), body].concat());
+        self.write(
+            [format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len()).as_bytes(), body].concat(),
+        );
         After::Keep
     }
 
@@ -96,7 +98,11 @@ impl Target {
         Target::on("127.0.0.1:0", None, script)
     }
 
-    pub fn on(address: &str, tls: Option<Arc<rustls::ServerConfig>>, script: impl Fn(&mut Call<'_>) -> After + Send + Sync + 'static) -> Target {
+    pub fn on(
+        address: &str,
+        tls: Option<Arc<rustls::ServerConfig>>,
+        script: impl Fn(&mut Call<'_>) -> After + Send + Sync + 'static,
+    ) -> Target {
         let listener = TcpListener::bind(address).unwrap();
         let target = Target { address: listener.local_addr().unwrap(), log: Arc::default(), closing: Arc::default() };
         let (log, closing, script) = (target.log.clone(), target.closing.clone(), Arc::new(script) as Script);

@@ -84,7 +84,9 @@ impl Chunked {
                 (self.left, self.line) = (0, 0);
                 State::Size(0)
             }
-            (State::DataCr | State::DataLf, _) => return Err(BadReply::Invalid("a chunk is longer than its size says")),
+            (State::DataCr | State::DataLf, _) => {
+                return Err(BadReply::Invalid("a chunk is longer than its size says"));
+            }
             (State::TrailerStart, b'\r') => State::LastLf,
             (State::TrailerStart | State::LastLf, b'\n') => State::Done,
             (State::LastLf, _) => return Err(BadReply::Invalid("the trailers do not end in CRLF")),
@@ -102,6 +104,10 @@ impl Chunked {
 
     fn long(&mut self, next: State) -> Result<State, BadReply> {
         self.line += 1;
-        if self.line > LINE_BYTES { Err(BadReply::Invalid("chunk extensions or trailers are too long")) } else { Ok(next) }
+        if self.line > LINE_BYTES {
+            Err(BadReply::Invalid("chunk extensions or trailers are too long"))
+        } else {
+            Ok(next)
+        }
     }
 }

@@ -79,7 +79,14 @@ impl Default for Reader {
 impl Reader {
     /// A reader that waits for a reply to anything but HEAD.
     pub fn new() -> Reader {
-        Reader { state: State::Head, to_head: false, partial: Vec::new(), touched: false, body: 0, head: Head::default() }
+        Reader {
+            state: State::Head,
+            to_head: false,
+            partial: Vec::new(),
+            touched: false,
+            body: 0,
+            head: Head::default(),
+        }
     }
 
     /// Begins the next reply; `to_head`: it answers a HEAD request and has no body.
@@ -428,12 +435,20 @@ mod tests {
         assert_eq!(complete(b"HTTP/1.1 600 \nContent-Length: 0\n\n"), (600, true, 0));
         assert_eq!(complete(b"HTTP/1.1 204 No Content\r\n\r\n"), (204, true, 0));
         assert_eq!(complete(b"HTTP/1.1 304 x\r\nContent-Length: 50\r\n\r\n"), (304, true, 0));
-        assert_eq!(complete(b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 1\r\n\r\nx"), (200, true, 1));
+        assert_eq!(
+            complete(b"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 1\r\n\r\nx"),
+            (200, true, 1)
+        );
         assert_eq!(complete(b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx"), (200, false, 1));
         assert_eq!(complete(b"HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 1\r\n\r\nx"), (200, false, 1));
         let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=\"b\"\r\nabc\r\n00A \r\n0123456789\r\n0\r\nX: y\r\n\r\n";
         assert_eq!(complete(chunked), (200, true, 13));
-        assert_eq!(complete(b"HTTP/1.1 103 x\r\nLink: y\r\n\r\nHTTP/1.1 100\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"), (200, true, 1));
+        assert_eq!(
+            complete(
+                b"HTTP/1.1 103 x\r\nLink: y\r\n\r\nHTTP/1.1 100\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"
+            ),
+            (200, true, 1)
+        );
     }
 
     #[test]
@@ -457,9 +472,15 @@ mod tests {
     #[test]
     fn b71_malformed_replies_are_invalid() {
         for bytes in [
-            &b"HTTP/1.1 099 x\r\n\r\n"[..], b"HTTP/1.1 20x OK\r\n\r\n", b"HTTP/1.1 2000 OK\r\n\r\n", b"HTTP/2 200\r\n\r\n", b"SSH-2.0-x\r\n",
-            b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-            b"HTTP/1.1 200 OK\r\nBad Header: 1\r\n\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+            &b"HTTP/1.1 099 x\r\n\r\n"[..],
+            b"HTTP/1.1 20x OK\r\n\r\n",
+            b"HTTP/1.1 2000 OK\r\n\r\n",
+            b"HTTP/2 200\r\n\r\n",
+            b"SSH-2.0-x\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nBad Header: 1\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1000000000000000\r\n",
         ] {
@@ -483,7 +504,8 @@ mod tests {
 
     #[test]
     fn redirects_and_cookies_are_kept() {
-        let (reader, _) = read(b"HTTP/1.1 302 x\r\nLocation: /a\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\nContent-Length: 0\r\n\r\n");
+        let (reader, _) =
+            read(b"HTTP/1.1 302 x\r\nLocation: /a\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\nContent-Length: 0\r\n\r\n");
         assert_eq!(reader.head().location.as_deref(), Some("/a"));
         assert_eq!(reader.head().set_cookie, ["a=1", "b=2"]);
     }
