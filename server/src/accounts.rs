@@ -95,7 +95,11 @@ fn email_fault(email: &str) -> Option<String> {
         return Some(format!("is longer than {EMAIL_CHARS} characters"));
     }
     let plausible = email.split_once('@').is_some_and(|(user, host)| {
-        let clean = |part: &str| !part.is_empty() && !part.contains(['@', ',', ';', '<', '>', '"', '(', ')']) && !part.chars().any(|c| c.is_whitespace() || c.is_control());
+        let clean = |part: &str| {
+            !part.is_empty()
+                && !part.contains(['@', ',', ';', '<', '>', '"', '(', ')'])
+                && !part.chars().any(|c| c.is_whitespace() || c.is_control())
+        };
         clean(user) && clean(host) && !host.starts_with('.') && !host.ends_with('.') && !host.contains("..")
     });
     (!plausible).then(|| "is not an e-mail address; write one like ana@shop.example".into())
@@ -157,12 +161,18 @@ pub async fn admission(state: &AppState, token: &str) -> Result<Admission> {
         return Ok(Admission::Anybody);
     }
     if !state.db.is_set_up().await? {
-        return if state.setup.matches(token) { Ok(Admission::First) } else { Err(Error::Forbidden(closed(Admission::Later).into())) };
+        return if state.setup.matches(token) {
+            Ok(Admission::First)
+        } else {
+            Err(Error::Forbidden(closed(Admission::Later).into()))
+        };
     }
     if state.config.open_sign_up {
         return Ok(Admission::Later);
     }
-    Err(Error::Forbidden("This installation does not let people make accounts themselves. Ask its operator for one.".into()))
+    Err(Error::Forbidden(
+        "This installation does not let people make accounts themselves. Ask its operator for one.".into(),
+    ))
 }
 
 /// Whether people may make accounts themselves, the first one aside.
@@ -226,7 +236,20 @@ mod tests {
         for good in ["ana@shop.example", "a+b@x", "ü@bücher.test"] {
             assert_eq!(email_fault(&normal_email(good)), None, "{good}");
         }
-        for bad in ["", "ana", "@x", "ana@", "a@b@c", "a b@c", "a@.c", "a@c.", "a@b..c", "<a@b>", "a@b\u{0}", &format!("{}@x", "a".repeat(300))] {
+        for bad in [
+            "",
+            "ana",
+            "@x",
+            "ana@",
+            "a@b@c",
+            "a b@c",
+            "a@.c",
+            "a@c.",
+            "a@b..c",
+            "<a@b>",
+            "a@b\u{0}",
+            &format!("{}@x", "a".repeat(300)),
+        ] {
             assert!(email_fault(&normal_email(bad)).is_some(), "{bad:?}");
         }
         assert_eq!(normal_email(" Ana@Shop.Example "), "ana@shop.example");

@@ -89,7 +89,11 @@ where
 }
 
 /// Who a session belongs to; looked up once a request.
-pub(crate) async fn user_of(state: &AppState, session: Option<&Session>, context: &RequestContext) -> Result<Option<Arc<User>>> {
+pub(crate) async fn user_of(
+    state: &AppState,
+    session: Option<&Session>,
+    context: &RequestContext,
+) -> Result<Option<Arc<User>>> {
     let Some(session) = session else { return Ok(None) };
     let load = async {
         let Some(id) = session.get::<UserId>(USER).await? else { return Ok::<_, Error>(None) };
@@ -151,7 +155,18 @@ mod tests {
         for good in ["/", "/hosts", "/compare?runs=a&runs=b", "/runs/1#chart"] {
             assert_eq!(safe_next(good), Some(good));
         }
-        for bad in ["", "hosts", "//evil.example", "/\\evil.example", "https://evil.example", "javascript:alert(1)", "/a\r\nb", "/ö", "/sign-out", "/sign-in?next=/x"] {
+        for bad in [
+            "",
+            "hosts",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "javascript:alert(1)",
+            "/a\r\nb",
+            "/ö",
+            "/sign-out",
+            "/sign-in?next=/x",
+        ] {
             assert_eq!(safe_next(bad), None, "{bad:?}");
         }
     }

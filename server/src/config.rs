@@ -15,7 +15,13 @@ use url::Url;
 #[derive(Args, Clone)]
 pub struct DatabaseArgs {
     /// Database: sqlite:FILE (made if missing) or postgres://USER:PASSWORD@HOST/NAME
-    #[arg(long, env = "OLEADA_DATABASE", value_name = "URL", default_value = "sqlite:oleada.db", hide_env_values = true)]
+    #[arg(
+        long,
+        env = "OLEADA_DATABASE",
+        value_name = "URL",
+        default_value = "sqlite:oleada.db",
+        hide_env_values = true
+    )]
     pub database: String,
 }
 
@@ -182,7 +188,8 @@ impl TryFrom<ServeArgs> for Config {
         let allow_target = args.allow_target.iter().map(|text| parse_network(text)).collect::<Result<_, _>>()?;
         check_database(&args.database.database)?;
         check_log(&args.log)?;
-        let seen_by_others = !listen.ip().is_loopback() || public_url.as_ref().is_some_and(|url| !is_local_name(url.host_str().unwrap_or("")));
+        let seen_by_others = !listen.ip().is_loopback()
+            || public_url.as_ref().is_some_and(|url| !is_local_name(url.host_str().unwrap_or("")));
         Ok(Config {
             listen,
             database: args.database.database,
@@ -217,12 +224,20 @@ fn parse_listen(text: &str) -> Result<SocketAddr, ConfigError> {
 }
 
 fn parse_public_url(text: &str) -> Result<Url, ConfigError> {
-    let wrong = |why: &str| ConfigError { option: "public-url", problem: format!("must be like https://load.example; {text:?} {why}") };
+    let wrong = |why: &str| ConfigError {
+        option: "public-url",
+        problem: format!("must be like https://load.example; {text:?} {why}"),
+    };
     let url = Url::parse(text).map_err(|_| wrong("is not a URL"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(wrong("is neither http nor https"));
     }
-    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() || url.password().is_some() {
+    if url.path() != "/"
+        || url.query().is_some()
+        || url.fragment().is_some()
+        || !url.username().is_empty()
+        || url.password().is_some()
+    {
         return Err(wrong("has more than scheme, host and port"));
     }
     Ok(url)
@@ -241,7 +256,10 @@ fn check_database(url: &str) -> Result<(), ConfigError> {
     let known = ["sqlite:", "postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme));
     known.then_some(()).ok_or_else(|| ConfigError {
         option: "database",
-        problem: format!("must be sqlite:FILE or postgres://USER:PASSWORD@HOST/NAME; {:?} is neither", without_password(url)),
+        problem: format!(
+            "must be sqlite:FILE or postgres://USER:PASSWORD@HOST/NAME; {:?} is neither",
+            without_password(url)
+        ),
     })
 }
 

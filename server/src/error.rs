@@ -85,7 +85,9 @@ impl Error {
         match self {
             Error::NotFound | Error::SignIn | Error::Internal(_) => None,
             Error::Forbidden(text) | Error::Conflict(text) | Error::BadRequest(text) => Some(text.clone()),
-            Error::TooMany { retry_after } => Some(format!("Too many attempts. Try again in {}.", in_words(*retry_after))),
+            Error::TooMany { retry_after } => {
+                Some(format!("Too many attempts. Try again in {}.", in_words(*retry_after)))
+            }
         }
     }
 }

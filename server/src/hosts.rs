@@ -47,7 +47,8 @@ pub fn parse_address(text: &str) -> Result<(HostPort, SchemeHint), FieldError> {
     let target = Target::parse(&whole).map_err(|error| wrong(error.to_string()))?;
     let Target { scheme, mut at, .. } = target;
     let mut hint = if scheme == Scheme::Https || at.port == 443 { SchemeHint::Https } else { SchemeHint::Http };
-    let names_port = whole["http://".len()..].split(['/', '?', '#']).next().is_some_and(|authority| authority.ends_with(":80"));
+    let names_port =
+        whole["http://".len()..].split(['/', '?', '#']).next().is_some_and(|authority| authority.ends_with(":80"));
     if !has_scheme && at.port == 80 && !names_port && matches!(&at.host, Host::Name(name) if !is_local_name(name)) {
         (at.port, hint) = (443, SchemeHint::Https);
     }
@@ -109,7 +110,9 @@ pub async fn remove(state: &AppState, host: &HostRow) -> Result<()> {
     if let Some(at) = at(host)
         && runs::uses_host(state, host.user_id, &at).await?
     {
-        return Err(Error::Conflict(format!("{at} is used by a run that waits or is under way. Stop it first; then the host can be removed.")));
+        return Err(Error::Conflict(format!(
+            "{at} is used by a run that waits or is under way. Stop it first; then the host can be removed."
+        )));
     }
     state.db.delete_host(host.id).await?;
     Ok(())
@@ -229,7 +232,17 @@ mod tests {
             let (found, found_hint) = parse_address(text).unwrap();
             assert_eq!((found.to_string().as_str(), found_hint), (at, hint), "{text}");
         }
-        for bad in ["", "   ", "ftp://shop.example", "shop.example:0", "shop.example:99999", "a b", "http://", "shop\u{0}", "."] {
+        for bad in [
+            "",
+            "   ",
+            "ftp://shop.example",
+            "shop.example:0",
+            "shop.example:99999",
+            "a b",
+            "http://",
+            "shop\u{0}",
+            ".",
+        ] {
             assert_eq!(parse_address(bad).unwrap_err().field, "address", "{bad:?}");
         }
     }

@@ -63,12 +63,17 @@ impl RequestContext {
 pub async fn dress(mut request: Request, next: Next) -> Response {
     let context = RequestContext::default();
     request.extensions_mut().insert(context.clone());
-    let span = tracing::info_span!("request", method = %request.method(), path = request.uri().path(), id = %context.0.id);
+    let span =
+        tracing::info_span!("request", method = %request.method(), path = request.uri().path(), id = %context.0.id);
     let begun = Instant::now();
     async move {
         let mut response = next.run(request).await;
         set_headers(response.headers_mut(), &context);
-        tracing::debug!(status = response.status().as_u16(), duration_us = begun.elapsed().as_micros() as u64, "answered");
+        tracing::debug!(
+            status = response.status().as_u16(),
+            duration_us = begun.elapsed().as_micros() as u64,
+            "answered"
+        );
         response
     }
     .instrument(span)
@@ -114,9 +119,13 @@ pub async fn errors_in_words(frame: Frame, request: Request, next: Next) -> Resp
     }
     let mut fault = fault.unwrap_or(Fault { detail: None, sign_in: false });
     if status == StatusCode::PAYLOAD_TOO_LARGE {
-        fault.detail = Some("What was sent is larger than 2 MB, the most that is accepted. Nothing was changed.".into());
+        fault.detail =
+            Some("What was sent is larger than 2 MB, the most that is accepted. Nothing was changed.".into());
     }
-    let kept: Vec<_> = [header::RETRY_AFTER, header::ALLOW].into_iter().filter_map(|name| Some((name.clone(), response.headers().get(name)?.clone()))).collect();
+    let kept: Vec<_> = [header::RETRY_AFTER, header::ALLOW]
+        .into_iter()
+        .filter_map(|name| Some((name.clone(), response.headers().get(name)?.clone())))
+        .collect();
     let mut answer = if is_api {
         problem(status, fault.detail.as_deref(), &frame.request_id())
     } else if fault.sign_in {

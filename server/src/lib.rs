@@ -41,7 +41,11 @@ const SWEEP: Duration = Duration::from_secs(3600);
 ///
 /// # Errors
 /// If the database cannot be opened, or the listener fails.
-pub async fn serve(config: Config, listener: TcpListener, shutdown: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
+pub async fn serve(
+    config: Config,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> anyhow::Result<()> {
     install_tls_provider();
     let address = listener.local_addr().context("the listener has no address")?;
     let db = Db::open(&config.database).await?;

@@ -99,8 +99,10 @@ fn start(args: ServeArgs) -> anyhow::Result<()> {
     tracing::debug!(?config, "settings");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("no runtime")?;
     let result = runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind(config.listen).await.with_context(|| format!("cannot listen on {}", config.listen))?;
-        // The database first: nobody is told to come before it is there.
+        let listener = tokio::net::TcpListener::bind(config.listen)
+            .await
+            .with_context(|| format!("cannot listen on {}", config.listen))?;
+        // For people and for whoever started this with port 0; connections wait until the database is open.
         println!("listening on http://{}", listener.local_addr()?);
         std::io::stdout().flush()?;
         serve(config, listener, shutdown_signal()).await
@@ -158,7 +160,8 @@ fn read_password() -> anyhow::Result<String> {
 fn in_a_line(refusal: Refusal) -> anyhow::Error {
     match refusal {
         Refusal::Fields(errors) => {
-            let faults: Vec<_> = errors.iter().map(|error| format!("{} {}", error.field, error.message).trim().to_owned()).collect();
+            let faults: Vec<_> =
+                errors.iter().map(|error| format!("{} {}", error.field, error.message).trim().to_owned()).collect();
             anyhow::anyhow!("{}", faults.join("; "))
         }
         Refusal::Error(error) => anyhow::anyhow!("{error}"),

@@ -51,7 +51,9 @@ impl Frame {
         let user = auth::user_of(&self.state, self.session.as_ref(), &self.context).await?;
         let flash = match &self.session {
             // Asking first keeps pages of people without a session from writing one.
-            Some(session) if session.get_value(FLASH).await?.is_some() => session.remove::<Flash>(FLASH).await.unwrap_or(None),
+            Some(session) if session.get_value(FLASH).await?.is_some() => {
+                session.remove::<Flash>(FLASH).await.unwrap_or(None)
+            }
             _ => None,
         };
         let chrome = Chrome {

@@ -109,7 +109,8 @@ where
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<ClientAddress, Infallible> {
-        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map_or(IpAddr::from([0, 0, 0, 0]), |info| info.0.ip());
+        let peer =
+            parts.extensions.get::<ConnectInfo<SocketAddr>>().map_or(IpAddr::from([0, 0, 0, 0]), |info| info.0.ip());
         let told = (AppState::from_ref(state).config.trust_proxy == Proxy::Yes).then(|| forwarded_for(parts)).flatten();
         Ok(ClientAddress(told.unwrap_or(peer)))
     }

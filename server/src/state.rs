@@ -69,7 +69,11 @@ impl AppState {
 
     /// An absolute URL of one of our paths, for links that leave the browser. `path` starts with `/`.
     pub fn url(&self, path: &str) -> String {
-        let base = self.config.public_url.as_ref().map_or_else(|| format!("http://{}", self.address), |url| url.as_str().trim_end_matches('/').to_owned());
+        let base = self
+            .config
+            .public_url
+            .as_ref()
+            .map_or_else(|| format!("http://{}", self.address), |url| url.as_str().trim_end_matches('/').to_owned());
         format!("{base}{path}")
     }
 

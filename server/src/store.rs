@@ -140,7 +140,9 @@ impl Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A moment: milliseconds since 1970-01-01T00:00:00Z.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx::Type, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx::Type, serde::Serialize, serde::Deserialize,
+)]
 #[sqlx(transparent)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
@@ -227,7 +229,9 @@ pub enum OpenError {
     #[error("the database cannot be opened: {0}")]
     Open(#[source] sqlx::Error),
     /// It was made by a newer version.
-    #[error("the database was made by a newer version of Oleada (it has migration {0}, which this version does not know); use that version or another database")]
+    #[error(
+        "the database was made by a newer version of Oleada (it has migration {0}, which this version does not know); use that version or another database"
+    )]
     Newer(i64),
     /// A migration that it has is not the one that this version knows.
     #[error("migration {0} was changed after this database had applied it; use the version that made the database")]
@@ -253,6 +257,15 @@ impl Db {
     /// # Errors
     /// [`OpenError`], a sentence for the operator.
     pub async fn open(url: &str) -> Result<Db, OpenError> {
+        let (url, runtime) = (url.to_owned(), tokio::runtime::Handle::current());
+        // On a thread that may block: the compiler cannot prove the migrator's futures `Send`, and callers spawn this one.
+        match tokio::task::spawn_blocking(move || runtime.block_on(Db::open_here(&url))).await {
+            Ok(opened) => opened,
+            Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+        }
+    }
+
+    async fn open_here(url: &str) -> Result<Db, OpenError> {
         if url.starts_with("sqlite:") {
             Db::open_sqlite(url).await
         } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
@@ -329,7 +342,10 @@ async fn connect_when_free(options: &SqliteConnectOptions) -> sqlx::Result<sqlx:
             Err(sqlx::Error::Database(error)) if tries > 0 && error.message().contains("locked") => tries -= 1,
             other => return other,
         }
-        #[expect(clippy::disallowed_methods, reason = "a millisecond does not matter while waiting for another process")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a millisecond does not matter while waiting for another process"
+        )]
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

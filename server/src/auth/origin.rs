@@ -72,7 +72,9 @@ mod tests {
     use super::*;
 
     fn same(headers: &[(&'static str, &'static str)], public: Option<&str>) -> bool {
-        let headers = headers.iter().map(|(name, value)| (header::HeaderName::from_static(name), header::HeaderValue::from_static(value)));
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (header::HeaderName::from_static(name), header::HeaderValue::from_static(value)));
         is_same_origin(&headers.collect(), "load.example:8080", public.map(|url| Url::parse(url).unwrap()).as_ref())
     }
 
@@ -85,7 +87,14 @@ mod tests {
         assert!(same(&[("origin", "http://load.example:8080")], None));
         assert!(same(&[("origin", "HTTP://LOAD.example:8080")], None));
         assert!(same(&[("origin", "https://load.example:8080")], None));
-        for other in ["http://load.example", "http://evil.example:8080", "http://load.example:8080.evil.example", "null", "", "file:///load.example:8080"] {
+        for other in [
+            "http://load.example",
+            "http://evil.example:8080",
+            "http://load.example:8080.evil.example",
+            "null",
+            "",
+            "file:///load.example:8080",
+        ] {
             assert!(!same(&[("origin", other)], None), "{other}");
         }
         assert!(same(&[("referer", "http://load.example:8080/tests/new?x=1")], None));
@@ -104,7 +113,15 @@ mod tests {
         for good in ["localhost", "localhost:8080", "127.0.0.1:8080", "[::1]:8080", "app.localhost", "127.1.2.3"] {
             assert!(answers_to(good, None), "{good}");
         }
-        for bad in ["", "evil.example", "evil.example:8080", "192.168.0.1:8080", "localhost.evil.example", "a/b", "user@localhost.evil.example"] {
+        for bad in [
+            "",
+            "evil.example",
+            "evil.example:8080",
+            "192.168.0.1:8080",
+            "localhost.evil.example",
+            "a/b",
+            "user@localhost.evil.example",
+        ] {
             assert!(!answers_to(bad, None), "{bad}");
         }
         assert!(answers_to("load.test", Some(&Url::parse("http://load.test").unwrap())));

@@ -62,7 +62,8 @@ impl Passwords {
     pub async fn hash(&self, password: &str) -> anyhow::Result<String> {
         let password = password.to_owned();
         self.in_turn(move || {
-            let hash = hasher()?.hash_password(password.as_bytes()).map_err(|error| anyhow::anyhow!("argon2: {error}"))?;
+            let hash =
+                hasher()?.hash_password(password.as_bytes()).map_err(|error| anyhow::anyhow!("argon2: {error}"))?;
             Ok(hash.to_string())
         })
         .await
@@ -82,7 +83,10 @@ impl Passwords {
         Ok(if exists { check } else { Check::Wrong })
     }
 
-    async fn in_turn<T: Send + 'static>(&self, work: impl FnOnce() -> anyhow::Result<T> + Send + 'static) -> anyhow::Result<T> {
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> anyhow::Result<T> + Send + 'static,
+    ) -> anyhow::Result<T> {
         let turn = self.turns.clone().acquire_owned().await?;
         tokio::task::spawn_blocking(move || {
             let _turn = turn;
@@ -98,8 +102,10 @@ fn hasher() -> anyhow::Result<Argon2<'static>> {
 }
 
 fn check_now(password: &str, hash: &str) -> anyhow::Result<Check> {
-    let parsed = PasswordHash::new(hash).map_err(|error| anyhow::anyhow!("a stored password hash is unreadable: {error}"))?;
-    let today = parsed.algorithm.as_str() == "argon2id" && hash.contains(&format!("$m={MEMORY_KIB},t={PASSES},p={LANES}$"));
+    let parsed =
+        PasswordHash::new(hash).map_err(|error| anyhow::anyhow!("a stored password hash is unreadable: {error}"))?;
+    let today =
+        parsed.algorithm.as_str() == "argon2id" && hash.contains(&format!("$m={MEMORY_KIB},t={PASSES},p={LANES}$"));
     match hasher()?.verify_password(password.as_bytes(), &parsed) {
         Ok(()) if today => Ok(Check::Right),
         Ok(()) => Ok(Check::RightButOld),

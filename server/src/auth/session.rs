@@ -63,7 +63,12 @@ impl Columns {
         let user = record.data.get(USER).and_then(Value::as_str).and_then(|text| text.parse().ok());
         let data = serde_json::to_string(&record.data).map_err(|error| Error::Encode(error.to_string()))?;
         let millis = record.expiry_date.unix_timestamp_nanos() / 1_000_000;
-        Ok(Columns { id: hash(&record.id), user, data, expires_at: Timestamp(i64::try_from(millis).unwrap_or(i64::MAX)) })
+        Ok(Columns {
+            id: hash(&record.id),
+            user,
+            data,
+            expires_at: Timestamp(i64::try_from(millis).unwrap_or(i64::MAX)),
+        })
     }
 
     fn values(&self) -> SessionValues<'_> {

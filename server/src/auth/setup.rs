@@ -35,6 +35,8 @@ mod tests {
     fn only_the_whole_token_matches() {
         let token = SetupToken::new();
         assert!(token.matches(token.as_str()));
-        assert!(!token.matches("") && !token.matches(&token.as_str()[1..]) && !token.matches(SetupToken::new().as_str()));
+        assert!(
+            !token.matches("") && !token.matches(&token.as_str()[1..]) && !token.matches(SetupToken::new().as_str())
+        );
     }
 }

@@ -1,6 +1,5 @@
 //! Looks for a proof over HTTP or DNS. Whatever is dialled passes the address policy after its name was resolved.
 
-use std::error::Error as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,7 +137,9 @@ impl Visit<'_> {
         let mut first = None;
         for place in proof::places(&self.host.token) {
             match self.get(&place.path).await {
-                Ok(answer) if answer.status == 200 && proof::is_exactly(&answer.text, &place.body) => return self.judged(&place, answer).await,
+                Ok(answer) if answer.status == 200 && proof::is_exactly(&answer.text, &place.body) => {
+                    return self.judged(&place, answer).await;
+                }
                 Ok(answer) => _ = first.get_or_insert((place, answer)),
                 // If nobody is there, nobody is at the other places.
                 Err(Failure::Connection(text)) => return Finding::failed(text, None),
@@ -159,10 +160,18 @@ impl Visit<'_> {
         let token = proof::new_token();
         let (path, echo) = (place.path.replace(&self.host.token, &token), place.body.replace(&self.host.token, &token));
         match self.get(&path).await {
-            Ok(decoy) if decoy.status == 200 && [&place.body, &echo].into_iter().any(|body| proof::is_exactly(&decoy.text, body)) => {
-                Finding::failed("The host answers any such name with a token, also one that was made up just now, so this proves nothing.", Some(decoy))
+            Ok(decoy)
+                if decoy.status == 200
+                    && [&place.body, &echo].into_iter().any(|body| proof::is_exactly(&decoy.text, body)) =>
+            {
+                Finding::failed(
+                    "The host answers any such name with a token, also one that was made up just now, so this proves nothing.",
+                    Some(decoy),
+                )
             }
-            Ok(_) | Err(Failure::Answer(_)) => Finding::passed(format!("The token is at {}.", place.path), Some(answer)),
+            Ok(_) | Err(Failure::Answer(_)) => {
+                Finding::passed(format!("The token is at {}.", place.path), Some(answer))
+            }
             Err(Failure::Connection(text)) => Finding::failed(text, Some(answer)),
         }
     }
@@ -172,10 +181,14 @@ impl Visit<'_> {
             Ok(answer) if answer.status == 200 && proof::has_meta_tag(&answer.text, &self.host.token) => {
                 Finding::passed("The front page has the meta tag.", Some(answer))
             }
-            Ok(answer) if answer.status == 200 => {
-                Finding::failed("The front page does not have the meta tag in its head (within the first 64 KB).", Some(answer))
-            }
-            Ok(answer) => Finding::failed(format!("The front page was answered with status {}; it must be 200.", answer.status), Some(answer)),
+            Ok(answer) if answer.status == 200 => Finding::failed(
+                "The front page does not have the meta tag in its head (within the first 64 KB).",
+                Some(answer),
+            ),
+            Ok(answer) => Finding::failed(
+                format!("The front page was answered with status {}; it must be 200.", answer.status),
+                Some(answer),
+            ),
             Err(failure) => Finding::failed(failure.sentence(), None),
         }
     }
@@ -193,7 +206,10 @@ impl Visit<'_> {
                 }
                 Ok(Ok(records)) => seen.extend(records),
                 Ok(Err(error)) => _ = problem.get_or_insert(format!("{name}: {error}")),
-                Err(_) => _ = problem.get_or_insert(format!("{name}: the name server did not answer in {} s", REQUEST.as_secs())),
+                Err(_) => {
+                    _ = problem
+                        .get_or_insert(format!("{name}: the name server did not answer in {} s", REQUEST.as_secs()))
+                }
             }
         }
         let message = match problem {
@@ -217,8 +233,9 @@ impl Visit<'_> {
         };
         match self.get_by(first, path).await {
             Err(Failure::Connection(text)) => match self.get_by(second, path).await {
-                Err(Failure::Connection(_)) => Err(Failure::Connection(text)),
-                other => other,
+                Ok(answer) => Ok(answer),
+                // What the owner's own scheme said is what helps.
+                Err(_) => Err(Failure::Connection(text)),
             },
             other => other,
         }
@@ -233,11 +250,25 @@ impl Visit<'_> {
             if let Host::Ip(address) = target.at.host {
                 self.checker.policy.check(address).map_err(|refused| Failure::Answer(refused.reason))?;
             }
-            let response = self.client.get(target.to_string()).header(header::ACCEPT_ENCODING, "identity").send().await.map_err(|error| in_words(&error))?;
+            let response = self
+                .client
+                .get(target.to_string())
+                .header(header::ACCEPT_ENCODING, "identity")
+                .send()
+                .await
+                .map_err(|error| in_words(&error))?;
             let Some(location) = location_of(&response) else { return read(response).await };
-            let next = target.join(&location).map_err(|_| Failure::Answer(format!("{path} redirects to something that is no address: {}.", proof::inert(&location))))?;
+            let next = target.join(&location).map_err(|_| {
+                Failure::Answer(format!(
+                    "{path} redirects to something that is no address: {}.",
+                    proof::inert(&location)
+                ))
+            })?;
             if next.at != start {
-                return Err(Failure::Answer(format!("{path} redirects to {}, which is another host or port: the answer must come from {start} itself.", next.at)));
+                return Err(Failure::Answer(format!(
+                    "{path} redirects to {}, which is another host or port: the answer must come from {start} itself.",
+                    next.at
+                )));
             }
             target = next;
         }
@@ -253,7 +284,8 @@ fn location_of(response: &reqwest::Response) -> Option<String> {
 
 async fn read(mut response: reqwest::Response) -> Result<Answer, Failure> {
     let status = response.status().as_u16();
-    let encoding = response.headers().get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let encoding =
+        response.headers().get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let mut body = Vec::new();
     while body.len() < ANSWER_BYTES {
         match response.chunk().await {
@@ -262,7 +294,8 @@ async fn read(mut response: reqwest::Response) -> Result<Answer, Failure> {
             Err(error) => return Err(Failure::Answer(in_words(&error).sentence())),
         }
     }
-    let text = proof::text_of(&body, encoding.as_deref()).map_err(|why| Failure::Answer(format!("The status was {status}, but {why}.")))?;
+    let text = proof::text_of(&body, encoding.as_deref())
+        .map_err(|why| Failure::Answer(format!("The status was {status}, but {why}.")))?;
     Ok(Answer { status, text })
 }
 
@@ -279,8 +312,11 @@ fn in_words(error: &reqwest::Error) -> Failure {
         return Failure::Answer(format!("There was no complete answer within {} s.", REQUEST.as_secs()));
     }
     let reason = proof::inert(&innermost.to_string());
-    if error.is_connect() || error.source().is_some_and(|source| source.to_string().contains("client error")) {
+    if error.is_connect() {
         return Failure::Connection(format!("No connection: {reason}."));
+    }
+    if error.is_request() {
+        return Failure::Connection(format!("There was a connection, but no HTTP answer: {reason}."));
     }
     Failure::Answer(format!("The answer could not be read: {reason}."))
 }

@@ -61,7 +61,9 @@ pub fn meta_tag(token: &str) -> String {
 /// Whether the head of a page has the tag. What visitors wrote stands in the body and does not count.
 pub fn has_meta_tag(html: &str, token: &str) -> bool {
     let Ok(tag) = Selector::parse("head > meta[name=\"oleada-verification\" i]") else { return false };
-    Html::parse_document(html).select(&tag).any(|tag| tag.attr("content").is_some_and(|content| content.trim() == token))
+    Html::parse_document(html)
+        .select(&tag)
+        .any(|tag| tag.attr("content").is_some_and(|content| content.trim() == token))
 }
 
 /// Whether a body is what was expected, up to what editors and servers add: white space around it and a byte-order mark.
@@ -86,15 +88,24 @@ pub fn text_of(body: &[u8], encoding: Option<&str>) -> Result<String, String> {
             }
             plain
         }
-        other => return Err(format!("the answer is packed ({}), although an unpacked one was asked for", inert(other))),
+        other => {
+            return Err(format!("the answer is packed ({}), although an unpacked one was asked for", inert(other)));
+        }
     };
     Ok(String::from_utf8_lossy(&raw).into_owned())
 }
 
 /// Foreign text as it may be kept and shown: one line, no control or direction characters, not long.
 pub fn inert(text: &str) -> String {
-    let visible = |c: char| !c.is_control() && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let clean: String = text.chars().take(4 * SEEN_CHARS).map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| visible(*c)).collect();
+    let visible = |c: char| {
+        !c.is_control() && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let clean: String = text
+        .chars()
+        .take(4 * SEEN_CHARS)
+        .map(|c| if c.is_whitespace() { ' ' } else { c })
+        .filter(|c| visible(*c))
+        .collect();
     clean.trim().chars().take(SEEN_CHARS).collect()
 }
 
@@ -141,7 +152,13 @@ mod tests {
         for good in [body.clone(), format!("{body}\r\n"), format!("  {body}\t\n\n"), format!("\u{feff}{body}\n")] {
             assert!(is_exactly(&good, &body), "{good:?}");
         }
-        for bad in ["".to_owned(), format!("{body}x"), format!("<p>{body}</p>"), body.to_uppercase(), format!("{body}\n{body}")] {
+        for bad in [
+            "".to_owned(),
+            format!("{body}x"),
+            format!("<p>{body}</p>"),
+            body.to_uppercase(),
+            format!("{body}\n{body}"),
+        ] {
             assert!(!is_exactly(&bad, &body), "{bad:?}");
         }
     }
@@ -149,7 +166,10 @@ mod tests {
     #[test]
     fn only_a_tag_in_the_head_counts() {
         let tag = meta_tag(TOKEN);
-        assert!(has_meta_tag(&format!("<!doctype html><html><head><title>x</title>{tag}</head><body></body></html>"), TOKEN));
+        assert!(has_meta_tag(
+            &format!("<!doctype html><html><head><title>x</title>{tag}</head><body></body></html>"),
+            TOKEN
+        ));
         assert!(has_meta_tag(&format!("<meta content=' {TOKEN} ' name=OLEADA-verification>"), TOKEN));
         assert!(!has_meta_tag(&format!("<html><body><p>Comment: {tag}</p></body></html>"), TOKEN));
         assert!(!has_meta_tag(&format!("<head><!-- {tag} --></head>"), TOKEN));

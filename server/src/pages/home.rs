@@ -19,10 +19,13 @@ pub async fn show(State(state): State<AppState>, frame: Frame) -> Result<Respons
 
 /// `GET /favicon.ico`: browsers ask for it when a document that is no page is shown.
 pub async fn favicon() -> Response {
-    Assets::manifest().path("favicon.svg").map_or_else(|| StatusCode::NO_CONTENT.into_response(), |path| Redirect::temporary(&path).into_response())
+    Assets::manifest()
+        .path("favicon.svg")
+        .map_or_else(|| StatusCode::NO_CONTENT.into_response(), |path| Redirect::temporary(&path).into_response())
 }
 
 /// `GET /robots.txt`: the front page may be indexed, nothing else; shared reports say so themselves too.
 pub async fn robots() -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], "User-agent: *\nAllow: /$\nAllow: /assets/\nDisallow: /\n").into_response()
+    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], "User-agent: *\nAllow: /$\nAllow: /assets/\nDisallow: /\n")
+        .into_response()
 }

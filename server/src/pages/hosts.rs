@@ -13,12 +13,12 @@ use crate::accounts::Refusal;
 use crate::auth::CurrentUser;
 use crate::error::{Error, Result, see_other};
 use crate::hosts::{self, proof};
+use crate::plans;
 use crate::render::{Frame, flash};
 use crate::router::Id;
 use crate::state::AppState;
 use crate::store::hosts::{HostRow, ProofRow, SchemeHint};
 use crate::store::{HostId, UserId};
-use crate::plans;
 
 /// The form that adds a host.
 #[derive(Default, Deserialize)]
@@ -47,12 +47,22 @@ async fn list_page(state: &AppState, user: UserId, address: String, errors: Vec<
 }
 
 /// `POST /hosts`
-pub async fn add(State(state): State<AppState>, user: CurrentUser, session: Session, frame: Frame, Form(form): Form<AddForm>) -> Result<Response> {
+pub async fn add(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    session: Session,
+    frame: Frame,
+    Form(form): Form<AddForm>,
+) -> Result<Response> {
     match hosts::add(&state, user.id, &form.address).await {
         Ok(id) => {
             let row = hosts::find(&state, user.id, id).await?;
             let trusted = hosts::at(&row).is_some_and(|at| hosts::is_trusted(&state.config, &at));
-            let words = if trusted { "The host is added. It is trusted by this installation, so it can be tested at once." } else { "The host is added. Now prove that it is yours." };
+            let words = if trusted {
+                "The host is added. It is trusted by this installation, so it can be tested at once."
+            } else {
+                "The host is added. Now prove that it is yours."
+            };
             flash(&session, FlashKind::Success, words).await?;
             Ok(see_other(&format!("/hosts/{id}")))
         }
@@ -65,10 +75,20 @@ pub async fn add(State(state): State<AppState>, user: CurrentUser, session: Sess
 }
 
 /// `GET /hosts/{id}`
-pub async fn show(State(state): State<AppState>, user: CurrentUser, Id(id): Id<HostId>, frame: Frame) -> Result<Response> {
+pub async fn show(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Id(id): Id<HostId>,
+    frame: Frame,
+) -> Result<Response> {
     let row = hosts::find(&state, user.id, id).await?;
     let last_check = state.db.last_proof(id).await?.map(check_of);
-    let page = HostPage { host: hosts::line(&state.config, &row), proof: proof_of(&row), last_check, tests: tests_of(&state, &row).await? };
+    let page = HostPage {
+        host: hosts::line(&state.config, &row),
+        proof: proof_of(&row),
+        last_check,
+        tests: tests_of(&state, &row).await?,
+    };
     frame.show(|chrome| render_one(chrome, &page)).await
 }
 
@@ -81,9 +101,16 @@ async fn tests_of(state: &AppState, row: &HostRow) -> Result<u64> {
 }
 
 /// `POST /hosts/{id}/verify`
-pub async fn verify(State(state): State<AppState>, user: CurrentUser, Id(id): Id<HostId>, session: Session, Form(form): Form<VerifyForm>) -> Result<Response> {
+pub async fn verify(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Id(id): Id<HostId>,
+    session: Session,
+    Form(form): Form<VerifyForm>,
+) -> Result<Response> {
     let row = hosts::find(&state, user.id, id).await?;
-    let method = proof::method_named(&form.method).ok_or_else(|| Error::BadRequest("There is no such way to prove ownership.".into()))?;
+    let method = proof::method_named(&form.method)
+        .ok_or_else(|| Error::BadRequest("There is no such way to prove ownership.".into()))?;
     let found = hosts::verify(&state, &row, method).await?;
     if found.passed {
         flash(&session, FlashKind::Success, "Verified: the host is yours and can be tested.").await?;
@@ -94,7 +121,12 @@ pub async fn verify(State(state): State<AppState>, user: CurrentUser, Id(id): Id
 }
 
 /// `POST /hosts/{id}/delete`
-pub async fn delete(State(state): State<AppState>, user: CurrentUser, Id(id): Id<HostId>, session: Session) -> Result<Response> {
+pub async fn delete(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Id(id): Id<HostId>,
+    session: Session,
+) -> Result<Response> {
     let row = hosts::find(&state, user.id, id).await?;
     hosts::remove(&state, &row).await?;
     flash(&session, FlashKind::Success, format!("{}:{} is removed.", row.host, row.port)).await?;

@@ -52,7 +52,13 @@ fn next_of(text: &str) -> Option<String> {
 }
 
 /// `GET /sign-up`
-pub async fn sign_up_form(State(state): State<AppState>, MaybeUser(user): MaybeUser, Query(asked): Query<Asked>, session: Session, frame: Frame) -> Result<Response> {
+pub async fn sign_up_form(
+    State(state): State<AppState>,
+    MaybeUser(user): MaybeUser,
+    Query(asked): Query<Asked>,
+    session: Session,
+    frame: Frame,
+) -> Result<Response> {
     if user.is_some() {
         return Ok(see_other(safe_next(&asked.next).unwrap_or(AFTERWARDS)));
     }
@@ -66,14 +72,24 @@ pub async fn sign_up_form(State(state): State<AppState>, MaybeUser(user): MaybeU
 }
 
 /// `POST /sign-up`
-pub async fn sign_up(State(state): State<AppState>, ClientAddress(from): ClientAddress, session: Session, frame: Frame, Form(form): Form<SignUpForm>) -> Result<Response> {
+pub async fn sign_up(
+    State(state): State<AppState>,
+    ClientAddress(from): ClientAddress,
+    session: Session,
+    frame: Frame,
+    Form(form): Form<SignUpForm>,
+) -> Result<Response> {
     let admission = accounts::admission(&state, &setup_of(&session).await?).await?;
     state.attempts.from_address(from)?;
     let new = NewAccount { email: form.email.clone(), name: form.name.clone(), password: form.password.clone() };
     match accounts::add(&state.db, &state.passwords, new, admission).await {
         Ok(user) => {
             auth::sign_in(&session, user.id).await?;
-            let words = if user.is_operator { "Your account is ready. You are the operator of this installation." } else { "Your account is ready." };
+            let words = if user.is_operator {
+                "Your account is ready. You are the operator of this installation."
+            } else {
+                "Your account is ready."
+            };
             flash(&session, FlashKind::Success, words).await?;
             Ok(see_other(safe_next(&form.next).unwrap_or(AFTERWARDS)))
         }
@@ -90,27 +106,49 @@ async fn setup_of(session: &Session) -> Result<String> {
 }
 
 async fn sign_up_page(state: &AppState, form: &SignUpForm, errors: Vec<FieldError>) -> Result<SignUpPage> {
-    Ok(SignUpPage { email: form.email.clone(), errors, first_account: !state.db.is_set_up().await?, next: next_of(&form.next) })
+    Ok(SignUpPage {
+        email: form.email.clone(),
+        errors,
+        first_account: !state.db.is_set_up().await?,
+        next: next_of(&form.next),
+    })
 }
 
 /// `GET /sign-in`
-pub async fn sign_in_form(State(state): State<AppState>, MaybeUser(user): MaybeUser, Query(asked): Query<Asked>, frame: Frame) -> Result<Response> {
+pub async fn sign_in_form(
+    State(state): State<AppState>,
+    MaybeUser(user): MaybeUser,
+    Query(asked): Query<Asked>,
+    frame: Frame,
+) -> Result<Response> {
     if user.is_some() {
         return Ok(see_other(safe_next(&asked.next).unwrap_or(AFTERWARDS)));
     }
-    let page = SignInPage { next: next_of(&asked.next), sign_up_open: is_sign_up_open(&state), ..SignInPage::default() };
+    let page =
+        SignInPage { next: next_of(&asked.next), sign_up_open: is_sign_up_open(&state), ..SignInPage::default() };
     frame.show(|chrome| render_sign_in(chrome, &page)).await
 }
 
 /// `POST /sign-in`
-pub async fn sign_in(State(state): State<AppState>, ClientAddress(from): ClientAddress, session: Session, frame: Frame, Form(form): Form<SignInForm>) -> Result<Response> {
+pub async fn sign_in(
+    State(state): State<AppState>,
+    ClientAddress(from): ClientAddress,
+    session: Session,
+    frame: Frame,
+    Form(form): Form<SignInForm>,
+) -> Result<Response> {
     match accounts::authenticate(&state, from, &form.email, &form.password).await {
         Ok(user) => {
             auth::sign_in(&session, user.id).await?;
             Ok(see_other(safe_next(&form.next).unwrap_or(AFTERWARDS)))
         }
         Err(Refusal::Fields(errors)) => {
-            let page = SignInPage { email: form.email, errors, sign_up_open: is_sign_up_open(&state), next: next_of(&form.next) };
+            let page = SignInPage {
+                email: form.email,
+                errors,
+                sign_up_open: is_sign_up_open(&state),
+                next: next_of(&form.next),
+            };
             frame.show_again(|chrome| render_sign_in(chrome, &page)).await
         }
         Err(Refusal::Error(error)) => Err(error),
