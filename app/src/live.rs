@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `second` | a [`Point`](oleada_engine::result::Point) | its `t` |
 //! | `state` | a [`StateEvent`] | – |
-//! | `done` | empty; the run is over and its report can be loaded | – |
+//! | `done` | `over`: the report can be loaded (browsers drop events without data) | – |
 //!
 //! The island's first request says in `?after=<t>` which second it has already; when the browser connects again by itself,
 //! `Last-Event-ID` says the same. Seconds that come twice are dropped.

@@ -29,7 +29,10 @@ pub fn response_times(points: &[Point], step: u32) -> String {
             format::clock(t)
         ));
     }
-    text.push_str(&format!("; at most {} clients were open. ", format::number(most.round())));
+    text.push_str(&match most.round() {
+        1.0 => "; at most 1 client was open. ".to_owned(),
+        most => format!("; at most {} clients were open. ", format::number(most)),
+    });
     let unit = |n: u64| {
         if step == 1 {
             format::plural(n, "second", "seconds")

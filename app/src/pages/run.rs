@@ -140,7 +140,7 @@ fn actions(page: &RunPage, over: bool) -> AnyView {
         .into_any();
     }
     let compare =
-        page.siblings.iter().find(|r| r.id != page.id).map(|r| format!("/compare?run={}&run={}", r.id, page.id));
+        page.siblings.iter().find(|r| r.created_at < page.created_at).map(|r| format!("/compare?run={}&run={}", r.id, page.id));
     view! {
         <div class="actions">
             {page.test_id.as_ref().map(|id| view! { <form method="post" action=format!("/tests/{id}/run")><button class="button" type="submit">"Run again"</button></form> })}

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -12,6 +12,7 @@ use futures_util::stream;
 use oleada_app::live::{DONE, SECOND, STATE, StateEvent};
 use oleada_app::view::RunState;
 use oleada_engine::result::Point;
+use serde::Deserialize;
 use tokio::sync::watch;
 
 use crate::auth::CurrentUser;
@@ -28,26 +29,43 @@ const LOOK: Duration = Duration::from_secs(1);
 /// A comment is sent after so much silence, so that proxies keep the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// `?after=`: the last second that the page has already, for a first connection; later ones send `Last-Event-ID`.
+#[derive(Debug, Default, Deserialize)]
+pub struct Already {
+    after: Option<u32>,
+}
+
 /// `GET /runs/{id}/events`.
 ///
 /// # Errors
 /// [`crate::error::Error::NotFound`] for a run of somebody else.
-pub async fn own(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, headers: HeaderMap) -> Result<Response> {
+pub async fn own(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    Query(already): Query<Already>,
+    headers: HeaderMap,
+) -> Result<Response> {
     let run = own_run(&state, &user, &id).await?;
-    Ok(events(state, &run, &headers))
+    Ok(events(state, &run, &headers, &already))
 }
 
 /// `GET /r/{token}/events`.
 ///
 /// # Errors
 /// [`crate::error::Error::NotFound`] for an unknown or revoked link.
-pub async fn shared(State(state): State<AppState>, Path(token): Path<String>, headers: HeaderMap) -> Result<Response> {
+pub async fn shared(
+    State(state): State<AppState>,
+    Path(token): Path<String>,
+    Query(already): Query<Already>,
+    headers: HeaderMap,
+) -> Result<Response> {
     let run = shared_run(&state, &token).await?;
-    Ok(events(state, &run, &headers))
+    Ok(events(state, &run, &headers, &already))
 }
 
-fn events(state: AppState, run: &RunRow, headers: &HeaderMap) -> Response {
-    let last = headers.get("last-event-id").and_then(|v| v.to_str().ok()).and_then(|v| v.trim().parse().ok());
+fn events(state: AppState, run: &RunRow, headers: &HeaderMap, already: &Already) -> Response {
+    let last = headers.get("last-event-id").and_then(|v| v.to_str().ok()).and_then(|v| v.trim().parse().ok()).or(already.after);
     let viewer = Viewer {
         id: run.id,
         duration_s: plan_of(run).ok().and_then(|p| p.spec().duration_s),
@@ -161,7 +179,8 @@ impl Viewer {
 
     fn finish(&mut self) {
         self.over = true;
-        self.ready.push_back(Event::default().event(DONE).data(""));
+        // Browsers do not tell a page of an event without data.
+        self.ready.push_back(Event::default().event(DONE).data("over"));
     }
 
     fn push(&mut self, event: Result<Event, axum::Error>) {

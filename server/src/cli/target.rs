@@ -12,12 +12,28 @@ use super::target_raw::{Log, serve_connection};
 /// Connections served at once; further ones wait in the listen queue.
 const CONNECTIONS: usize = 60_000;
 
-/// A target to practise on.
-///
-/// Paths: / · /delay/{ms} · /status/{code} · /bytes/{n} · /chunked/{n} · /drip/{bytes}/{ms} · /flaky/{percent} · /redirect/{hops} ·
-/// /echo · /cookie · /close (no reply) · /cut (half a reply) · /hold/{ms} (silence, then close) · /garbage · /endless-head ·
-/// /counts (what was asked so far, as JSON, itself left out).
+const PATHS: &str = "\
+Paths:
+  /                     ok, two bytes
+  /delay/{ms}           ok, after a wait
+  /status/{code}        a status from 200 to 999
+  /bytes/{n}            n bytes
+  /chunked/{n}          n bytes in chunks, with a trailer
+  /drip/{bytes}/{ms}    bytes spread over a time
+  /flaky/{percent}      so many of a hundred are answered with 500
+  /redirect/{hops}      so many redirects, then /
+  /echo                 the request as it came
+  /cookie               sets a cookie and shows the one that came
+  /close                closes without a reply
+  /cut                  closes in the middle of a reply
+  /hold/{ms}            says nothing, then closes
+  /garbage              answers with something that is not HTTP
+  /endless-head         a reply's head that does not end
+  /counts               how often each path was asked for, as JSON";
+
+/// A target to practise on: it behaves and misbehaves as the path says.
 #[derive(ClapArgs, Debug)]
+#[command(after_help = PATHS)]
 pub struct Args {
     /// Address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9900")]

@@ -1,0 +1,180 @@
+//! `oleada bench` and `oleada target` as a script sees them: documents, counts, exit codes.
+
+use harness::tools::{Target, oleada, run_oleada};
+use serde_json::Value;
+
+fn bench(arguments: &[&str]) -> (i32, Value, String) {
+    let all: Vec<&str> = ["bench", "--json"].iter().chain(arguments).copied().collect();
+    let output = run_oleada(&all);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let document = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {errors}"));
+    (output.status.code().unwrap(), document, errors)
+}
+
+/// planned = sent + dropped, sent = sum of outcomes, and everything else in the document agrees with it.
+fn assert_closed(doc: &Value) {
+    let l = |name: &str| doc["ledger"][name].as_u64().unwrap_or_else(|| panic!("{name}"));
+    assert_eq!(l("planned"), l("sent") + l("dropped"), "{doc}");
+    let answered: u64 = ["ok", "status_4xx", "status_5xx", "status_other"].map(l).iter().sum();
+    let failed: u64 = ["timeout", "network", "invalid", "local", "aborted"].map(l).iter().sum();
+    assert_eq!(l("sent"), answered + failed, "{doc}");
+    assert_eq!(doc["latency_ms"]["count"].as_u64(), Some(answered), "{doc}");
+    let by_status: u64 = doc["statuses"].as_object().unwrap().values().map(|v| v.as_u64().unwrap()).sum();
+    assert_eq!(by_status, answered, "{doc}");
+    if let Some(seconds) = doc["seconds"].as_array() {
+        let sum = |name: &str| seconds.iter().map(|s| s[name].as_u64().unwrap()).sum::<u64>();
+        assert_eq!([sum("planned"), sum("sent"), sum("ok")], [l("planned"), l("sent"), l("ok")], "{doc}");
+        assert_eq!(sum("errors"), l("sent") - l("ok"), "{doc}");
+        assert_eq!(sum("bytes_received"), doc["bytes"]["received"].as_u64().unwrap(), "{doc}");
+    }
+    assert!(!doc.to_string().contains("NaN"));
+}
+
+#[test]
+fn a_fixed_count_is_exact_and_the_document_is_whole() {
+    let target = Target::start().unwrap();
+    let (code, doc, _) = bench(&["--requests", "503", "--clients", "10", "--seconds", &target.url("/")]);
+    assert_eq!(code, 0, "{doc}");
+    assert_closed(&doc);
+    assert_eq!(doc["ledger"]["ok"], 503);
+    assert_eq!(target.count("/").unwrap(), 503);
+    assert_eq!((doc["version"].as_u64(), doc["end_reason"].as_str()), (Some(1), Some("completed")));
+    assert_eq!(doc["bytes"]["body"], 2 * 503);
+    assert_eq!(doc["connections"]["opened"].as_u64().unwrap() + doc["connections"]["reused"].as_u64().unwrap(), 503);
+    assert_eq!(doc["plan"]["load"], serde_json::json!({"type": "fixed_count", "requests": 503, "clients": 10}));
+    assert!(doc["started_at"].as_str().unwrap().ends_with('Z'));
+    for name in [
+        "tool", "duration_s", "requests_per_second", "error_rate", "service_ms", "failed_ms", "phases_ms", "lateness_ms", "redirects",
+        "errors", "in_flight_at_end_ms", "requests", "verdict", "generator",
+    ] {
+        assert!(doc.get(name).is_some(), "{name}");
+    }
+    for name in ["min", "mean", "stddev", "p50", "p66", "p75", "p80", "p90", "p95", "p98", "p99", "p99_9", "max"] {
+        assert!(doc["latency_ms"][name].is_f64(), "{name}");
+        assert!(doc["failed_ms"][name].is_null(), "{name}");
+    }
+}
+
+#[test]
+fn open_loads_send_what_they_plan() {
+    let target = Target::start().unwrap();
+    let (code, doc, _) = bench(&["--per-second", "50", "--duration", "2s", "--seconds", &target.url("/")]);
+    assert_eq!(code, 0, "{doc}");
+    assert_closed(&doc);
+    assert_eq!((doc["ledger"]["planned"].as_u64(), doc["seconds"][0]["planned"].as_u64()), (Some(100), Some(50)));
+    let (_, doc, _) = bench(&["--per-test", "7", "--duration", "1s", &target.url("/x"), &target.url("/bytes/10")]);
+    assert_closed(&doc);
+    assert_eq!((doc["ledger"]["planned"].as_u64(), doc["requests"][0]["ledger"]["status_4xx"].as_u64()), (Some(14), Some(7)));
+    assert_eq!(target.count("/bytes/10").unwrap(), 7);
+}
+
+#[test]
+fn a_maintained_load_keeps_its_clients() {
+    let target = Target::start().unwrap();
+    let (code, doc, _) = bench(&["--maintain", "3", "--duration", "2s", "--seconds", &target.url("/delay/20")]);
+    assert_eq!(code, 0, "{doc}");
+    assert_closed(&doc);
+    assert_eq!(doc["peak_clients"], 3);
+    assert_eq!(target.count("/delay/20").unwrap(), doc["ledger"]["sent"].as_u64().unwrap());
+}
+
+#[test]
+fn every_way_a_target_fails_is_an_outcome() {
+    let target = Target::start().unwrap();
+    for (path, column, kind) in [
+        ("/close", "network", "closed_early"),
+        ("/cut", "network", "closed_early"),
+        ("/hold/5000", "timeout", "timeout"),
+        ("/garbage", "invalid", "invalid_reply"),
+        ("/endless-head", "invalid", "head_too_large"),
+        ("/status/503", "status_5xx", ""),
+        ("/status/999", "status_other", ""),
+    ] {
+        let url = target.url(path);
+        let (code, doc, errors) =
+            bench(&["--requests", "4", "--clients", "2", "--timeout", "300ms", "--error-threshold", "100", &url]);
+        assert_closed(&doc);
+        assert_eq!(doc["ledger"][column], 4, "{path}: {doc}");
+        if kind.is_empty() {
+            assert_eq!(code, 0, "{path}: {errors}");
+        } else {
+            assert_eq!((code, doc["errors"][0]["kind"].as_str()), (1, Some(kind)), "{path}: {doc}");
+            assert!(doc["latency_ms"]["p50"].is_null() && errors.contains("nothing that was sent was answered"), "{path}");
+        }
+    }
+    // Nobody listens on a port that was just given back.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (code, doc, _) = bench(&["--requests", "3", "--clients", "1", &format!("http://{free}/")]);
+    assert_eq!((code, doc["ledger"]["network"].as_u64(), doc["errors"][0]["kind"].as_str()), (1, Some(3), Some("connect_refused")));
+    assert_eq!(doc["verdict"]["limited_by"], "target");
+}
+
+#[test]
+fn exit_codes_tell_what_happened() {
+    let target = Target::start().unwrap();
+    let url = target.url("/delay/30");
+    let code = |arguments: &[&str]| {
+        let all: Vec<&str> = ["bench", "-q"].iter().chain(arguments).copied().collect();
+        let output = run_oleada(&all);
+        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(code(&["-n", "5", "-c", "1", "--fail-if", "p50>10s", &url]).0, 0);
+    let (broken, said) = code(&["-n", "5", "-c", "1", "--fail-if", "p50>1ms", &url]);
+    assert!(broken == 1 && said.contains("p50>1ms"), "{said}");
+    assert_eq!(code(&["-n", "500", "-c", "5", "--error-threshold", "10", "--duration", "5s", &target.url("/status/500")]).0, 1);
+    for usage in [
+        &["-n", "0", &url][..],
+        &["--timeout", "0s", &url],
+        &["no-address"],
+        &[],
+        &["--fail-if", "p95=3", &url],
+        &["-n", "3", "--per-second", "3", &url],
+        &["--reuse", "maybe", &url],
+    ] {
+        let (code, said) = code(usage);
+        assert!(code == 2 && !said.is_empty(), "{usage:?}: {code} {said}");
+    }
+    for refused in ["http://no-such-name.invalid/", "http://169.254.169.254/latest/"] {
+        let (code, said) = code(&["-n", "1", "-c", "1", refused]);
+        assert!(code == 3 && said.contains("cannot start"), "{refused}: {code} {said}");
+    }
+}
+
+#[test]
+fn redirects_cookies_bodies_and_credentials_reach_the_target() {
+    let target = Target::start().unwrap();
+    let (_, doc, _) = bench(&["-n", "2", "-c", "1", &target.url("/redirect/3")]);
+    assert_closed(&doc);
+    assert_eq!((doc["ledger"]["ok"].as_u64(), doc["redirects"]["followed"].as_u64()), (Some(2), Some(6)));
+    let (_, doc, _) = bench(&["-n", "1", "-c", "1", "--redirects", "off", &target.url("/redirect/3")]);
+    assert_eq!((doc["statuses"]["302"].as_u64(), doc["redirects"]["followed"].as_u64()), (Some(1), Some(0)));
+
+    let with_password = target.url("/echo").replace("http://", "http://u:p%40@");
+    let arguments = ["-n", "1", "-c", "1", "-m", "POST", "-H", "X-One: 1", "--body", "hello", &with_password];
+    let (code, doc, errors) = bench(&arguments);
+    assert_eq!(code, 0, "{errors}");
+    let printed = doc.to_string() + &errors;
+    assert!(!printed.contains("p@") && !printed.contains("p%40") && !printed.contains("dTpwQA"), "{printed}");
+    assert_eq!(doc["plan"]["requests"][0]["basic_auth"], true);
+}
+
+#[test]
+fn the_report_as_text_names_the_ledger_and_the_verdict() {
+    let target = Target::start().unwrap();
+    let output = run_oleada(&["bench", "-n", "20", "-c", "2", "--fail-if", "errors>1%", &target.url("/")]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in ["Planned 20 = sent 20 + dropped 0", "Sent 20 = ok 20", "200 × 20", "p99.9", "Verdict", "errors>1%: held"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert!(!String::from_utf8(output.stderr).unwrap().contains("Planned"));
+}
+
+#[test]
+fn help_is_the_manual() {
+    for command in [&["--help"][..], &["serve", "--help"], &["bench", "--help"], &["target", "--help"]] {
+        let output = run_oleada(command);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(output.stdout.len() > 300, "{command:?}");
+    }
+    assert!(oleada().exists());
+}
