@@ -1,6 +1,8 @@
 //! Measures the generator: a fixed count against one URL, then requests per second and processor time per request.
 //!
 //! `cargo run --release -p oleada-engine --features net --example load -- URL REQUESTS CLIENTS [THREADS] [off]`
+//!
+//! With `rate` as last word, REQUESTS are the clients that arrive each second for 5 s, and CLIENTS is the cap.
 
 use oleada_engine::net::{Event, Options, start};
 use oleada_engine::plan::{Load, Plan, PlanSpec, RequestSpec, Reuse};
@@ -12,9 +14,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: load URL REQUESTS CLIENTS [THREADS] [off]".into());
     };
     let reuse = if rest.iter().any(|a| a == "off") { Reuse::Off } else { Reuse::Client };
+    let open = rest.iter().any(|a| a == "rate");
     let plan = Plan::try_from(PlanSpec {
-        load: Load::FixedCount { requests: requests.parse()?, clients: clients.parse()? },
-        duration_s: None,
+        load: if open {
+            Load::PerSecond { rate: requests.parse()? }
+        } else {
+            Load::FixedCount { requests: requests.parse()?, clients: clients.parse()? }
+        },
+        duration_s: open.then_some(5.0),
+        max_clients: open.then_some(clients.parse()?),
         requests: vec![RequestSpec { url: url.clone(), ..RequestSpec::default() }],
         reuse,
         ..PlanSpec::default()
@@ -30,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 let (user, system) = cpu()?;
                 let n = totals.ledger.finished() as f64;
                 println!(
-                    "{:.0} requests/s, user {:.2} + system {:.2} = {:.2} µs per request, {} ok of {}, p50 {:?} p99 {:?} max {:?} µs, {} opened, {} reconnects, peak {:.1} MB, {:?}",
+                    "{:.0} requests/s, user {:.2} + system {:.2} = {:.2} µs per request, {} ok of {}, p50 {:?} p99 {:?} max {:?} µs, {} opened, {} reconnects, peak {:.1} MB, late p50 {:?} p99 {:?} µs, {} dropped, {:?}",
                     n / end.duration.as_secs_f64(),
                     (user - before.0) * 1e6 / n,
                     (system - before.1) * 1e6 / n,
@@ -43,6 +51,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     totals.counters.opened,
                     totals.counters.reconnects,
                     end.max_rss_mb.unwrap_or(0.0),
+                    totals.lateness.percentile_us(50_000).unwrap_or(0),
+                    totals.lateness.percentile_us(99_000).unwrap_or(0),
+                    totals.ledger.dropped,
                     totals.errors.rows().first(),
                 );
             }

@@ -1,5 +1,7 @@
 //! What the engine reports is what a scripted target saw. Every run here also passes the invariants in `common::finish`.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
+
 mod common;
 
 use std::sync::Arc;

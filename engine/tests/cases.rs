@@ -1,5 +1,7 @@
 //! What has gone wrong in other load testers, with the right answer. Times are scaled down where the case allows.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
+
 mod common;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -170,6 +170,10 @@ impl Collector {
     fn judge(&mut self, window: &Window) {
         self.so_far.add(&window.ledger);
         self.arrivals.add(window.requests.first().map_or(&window.ledger, |first| &first.ledger));
+        // What has run to its end cannot be stopped any more.
+        if self.delivered.iter().all(|d| *d == u32::MAX) {
+            return;
+        }
         let spec = self.shared.plan.spec();
         let control = &self.shared.control;
         let errors = self.so_far.error_rate() * 100.0;
