@@ -53,10 +53,16 @@ async fn from_sign_up_to_comparing_two_runs() {
 
     browser.click(&format!("form[action='{first}/share'] button")).await.unwrap();
     browser.wait_until("shared", "return document.documentElement.innerHTML.includes('/r/')").await.unwrap();
-    let link = browser.script("return (document.documentElement.innerHTML.match(/\\/r\\/[0-9a-f]{32}/) || [''])[0]").await.unwrap();
+    let link = browser
+        .script("return (document.documentElement.innerHTML.match(/\\/r\\/[0-9a-f]{32}/) || [''])[0]")
+        .await
+        .unwrap();
     browser.pictures("report-shared").await.unwrap();
 
-    let test = browser.script("return document.querySelector('main a[href^=\"/tests/\"]').getAttribute('href')").await.unwrap();
+    let test = browser
+        .script("return document.querySelector('main a[href^=\"/tests/\"]').getAttribute('href')")
+        .await
+        .unwrap();
     let test = test.as_str().unwrap().to_owned();
     browser.open(&at(&test)).await.unwrap();
     browser.pictures("test").await.unwrap();

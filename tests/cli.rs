@@ -44,8 +44,20 @@ fn a_fixed_count_is_exact_and_the_document_is_whole() {
     assert_eq!(doc["plan"]["load"], serde_json::json!({"type": "fixed_count", "requests": 503, "clients": 10}));
     assert!(doc["started_at"].as_str().unwrap().ends_with('Z'));
     for name in [
-        "tool", "duration_s", "requests_per_second", "error_rate", "service_ms", "failed_ms", "phases_ms", "lateness_ms", "redirects",
-        "errors", "in_flight_at_end_ms", "requests", "verdict", "generator",
+        "tool",
+        "duration_s",
+        "requests_per_second",
+        "error_rate",
+        "service_ms",
+        "failed_ms",
+        "phases_ms",
+        "lateness_ms",
+        "redirects",
+        "errors",
+        "in_flight_at_end_ms",
+        "requests",
+        "verdict",
+        "generator",
     ] {
         assert!(doc.get(name).is_some(), "{name}");
     }
@@ -64,7 +76,10 @@ fn open_loads_send_what_they_plan() {
     assert_eq!((doc["ledger"]["planned"].as_u64(), doc["seconds"][0]["planned"].as_u64()), (Some(100), Some(50)));
     let (_, doc, _) = bench(&["--per-test", "7", "--duration", "1s", &target.url("/x"), &target.url("/bytes/10")]);
     assert_closed(&doc);
-    assert_eq!((doc["ledger"]["planned"].as_u64(), doc["requests"][0]["ledger"]["status_4xx"].as_u64()), (Some(14), Some(7)));
+    assert_eq!(
+        (doc["ledger"]["planned"].as_u64(), doc["requests"][0]["ledger"]["status_4xx"].as_u64()),
+        (Some(14), Some(7))
+    );
     assert_eq!(target.count("/bytes/10").unwrap(), 7);
 }
 
@@ -99,13 +114,19 @@ fn every_way_a_target_fails_is_an_outcome() {
             assert_eq!(code, 0, "{path}: {errors}");
         } else {
             assert_eq!((code, doc["errors"][0]["kind"].as_str()), (1, Some(kind)), "{path}: {doc}");
-            assert!(doc["latency_ms"]["p50"].is_null() && errors.contains("nothing that was sent was answered"), "{path}");
+            assert!(
+                doc["latency_ms"]["p50"].is_null() && errors.contains("nothing that was sent was answered"),
+                "{path}"
+            );
         }
     }
     // Nobody listens on a port that was just given back.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (code, doc, _) = bench(&["--requests", "3", "--clients", "1", &format!("http://{free}/")]);
-    assert_eq!((code, doc["ledger"]["network"].as_u64(), doc["errors"][0]["kind"].as_str()), (1, Some(3), Some("connect_refused")));
+    assert_eq!(
+        (code, doc["ledger"]["network"].as_u64(), doc["errors"][0]["kind"].as_str()),
+        (1, Some(3), Some("connect_refused"))
+    );
     assert_eq!(doc["verdict"]["limited_by"], "target");
 }
 
@@ -121,7 +142,10 @@ fn exit_codes_tell_what_happened() {
     assert_eq!(code(&["-n", "5", "-c", "1", "--fail-if", "p50>10s", &url]).0, 0);
     let (broken, said) = code(&["-n", "5", "-c", "1", "--fail-if", "p50>1ms", &url]);
     assert!(broken == 1 && said.contains("p50>1ms"), "{said}");
-    assert_eq!(code(&["-n", "500", "-c", "5", "--error-threshold", "10", "--duration", "5s", &target.url("/status/500")]).0, 1);
+    assert_eq!(
+        code(&["-n", "500", "-c", "5", "--error-threshold", "10", "--duration", "5s", &target.url("/status/500")]).0,
+        1
+    );
     for usage in [
         &["-n", "0", &url][..],
         &["--timeout", "0s", &url],
@@ -163,7 +187,9 @@ fn the_report_as_text_names_the_ledger_and_the_verdict() {
     let target = Target::start().unwrap();
     let output = run_oleada(&["bench", "-n", "20", "-c", "2", "--fail-if", "errors>1%", &target.url("/")]);
     let text = String::from_utf8(output.stdout).unwrap();
-    for part in ["Planned 20 = sent 20 + dropped 0", "Sent 20 = ok 20", "200 × 20", "p99.9", "Verdict", "errors>1%: held"] {
+    for part in
+        ["Planned 20 = sent 20 + dropped 0", "Sent 20 = ok 20", "200 × 20", "p99.9", "Verdict", "errors>1%: held"]
+    {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(!String::from_utf8(output.stderr).unwrap().contains("Planned"));

@@ -57,12 +57,17 @@ async fn from_sign_up_to_comparing_two_runs_without_a_script() {
     assert_eq!(target.count("/delay/5").unwrap(), 80);
 
     user.post(&format!("{second}/share"), &[]).await.location();
-    let shared = user.get(&second).await.select_attribute("a[href^=\"/r/\"], input[value*=\"/r/\"]", &["href", "value"]);
+    let shared =
+        user.get(&second).await.select_attribute("a[href^=\"/r/\"], input[value*=\"/r/\"]", &["href", "value"]);
     let link = shared.first().and_then(|l| l.find("/r/").map(|at| l[at..].to_owned())).expect("a public link");
     let colleague = Anonymous::new(&server);
     let public = colleague.get(&link).await;
     assert_eq!(public.status, 200);
-    assert!(public.body.contains("Front page") && !public.body.contains(&second) && public.select("form[action*=\"/stop\"]").is_empty());
+    assert!(
+        public.body.contains("Front page")
+            && !public.body.contains(&second)
+            && public.select("form[action*=\"/stop\"]").is_empty()
+    );
     assert_eq!(colleague.json(&format!("{link}/result.json")).await["ledger"], document["ledger"]);
 
     // Side by side.
@@ -112,7 +117,19 @@ async fn a_form_with_every_field_wrong_comes_back_with_every_value_and_one_messa
         let kept = reply.value_of(name);
         assert_eq!(kept.as_deref(), Some(value.as_str()), "{name}");
     }
-    for field in ["name", "rate", "duration_s", "requests[0].url", "requests[0].headers", "timeout_ms", "idle_timeout_ms", "error_threshold", "max_clients", "warm_up_s", "max_rate_missed"] {
+    for field in [
+        "name",
+        "rate",
+        "duration_s",
+        "requests[0].url",
+        "requests[0].headers",
+        "timeout_ms",
+        "idle_timeout_ms",
+        "error_threshold",
+        "max_clients",
+        "warm_up_s",
+        "max_rate_missed",
+    ] {
         let control = reply.select(&format!("[name=\"{field}\"][aria-invalid=\"true\"]"));
         assert_eq!(control.len(), 1, "{field}");
     }
@@ -130,7 +147,10 @@ async fn a_form_grows_and_shrinks_without_a_script() {
     assert_eq!(reply.value_of("requests[1].url").as_deref(), Some(""));
     form.pop();
     form.push(("action".into(), "remove-request-0".into()));
-    assert_eq!(user.post_pairs("/tests", &form).await.value_of("requests[0].url").as_deref(), Some("http://127.0.0.1:9900/"));
+    assert_eq!(
+        user.post_pairs("/tests", &form).await.value_of("requests[0].url").as_deref(),
+        Some("http://127.0.0.1:9900/")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

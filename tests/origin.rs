@@ -20,8 +20,10 @@ struct Size {
     servers: &'static [Kind],
 }
 
-const SMALL_SIZE: Size = Size { from: "100", to: "1000", seconds: "5", counts: [1_000, 10_000], servers: &[Kind::Nginx, Kind::Apache] };
-const FULL_SIZE: Size = Size { from: "1000", to: "10000", seconds: "60", counts: [1_000, 100_000], servers: &Kind::ALL };
+const SMALL_SIZE: Size =
+    Size { from: "100", to: "1000", seconds: "5", counts: [1_000, 10_000], servers: &[Kind::Nginx, Kind::Apache] };
+const FULL_SIZE: Size =
+    Size { from: "1000", to: "10000", seconds: "60", counts: [1_000, 100_000], servers: &Kind::ALL };
 
 /// One finished run of ours.
 struct Measured {
@@ -71,7 +73,8 @@ async fn measure(user: &SignedIn, name: &str, load: &[(&str, &str)], url: &str, 
 
 fn assert_closed(doc: &Value) {
     let l = |name: &str| doc["ledger"][name].as_u64().unwrap_or_else(|| panic!("{name} in {doc}"));
-    let outcomes = ["ok", "status_4xx", "status_5xx", "status_other", "timeout", "network", "invalid", "local", "aborted"];
+    let outcomes =
+        ["ok", "status_4xx", "status_5xx", "status_other", "timeout", "network", "invalid", "local", "aborted"];
     assert_eq!(l("planned"), l("sent") + l("dropped"), "{doc}");
     assert_eq!(l("sent"), outcomes.map(l).iter().sum::<u64>(), "{doc}");
 }
@@ -116,7 +119,9 @@ async fn the_founding_comparison() {
     let mut table = String::from(
         "| server | page | load | requests/s | min ms | mean ms | p50 ms | p95 ms | p99 ms | max ms | errors | sent | dropped |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
     );
-    let mut series = String::from("| server | n | keep-alive | Oleada requests/s | ab requests/s | ratio |\n|---|---|---|---|---|---|\n");
+    let mut series = String::from(
+        "| server | n | keep-alive | Oleada requests/s | ab requests/s | ratio |\n|---|---|---|---|---|---|\n",
+    );
     let mut columns: [Vec<String>; 2] = Default::default();
     for kind in size.servers {
         let Some(web) = WebServer::start(*kind).unwrap() else { continue };
@@ -131,7 +136,8 @@ async fn the_founding_comparison() {
         }
         for n in size.counts {
             for keep_alive in [true, false] {
-                let load = [("load", "fixed_count"), ("requests", &n.to_string()), ("clients", "10"), ("duration_s", "")];
+                let load =
+                    [("load", "fixed_count"), ("requests", &n.to_string()), ("clients", "10"), ("duration_s", "")];
                 let reuse = if keep_alive { "client" } else { "off" };
                 let name = format!("{} n={n} {reuse}", kind.name());
                 let measured = measure(&user, &name, &load, &web.url("small.html"), reuse).await;
@@ -144,7 +150,12 @@ async fn the_founding_comparison() {
                 web.take_log().unwrap();
                 let ratio = measured.rate() / theirs;
                 let on = if keep_alive { "on" } else { "off" };
-                let _ = writeln!(series, "| {} | {n} | {on} | {:.0} | {theirs:.0} | {ratio:.2} |", kind.name(), measured.rate());
+                let _ = writeln!(
+                    series,
+                    "| {} | {n} | {on} | {:.0} | {theirs:.0} | {ratio:.2} |",
+                    kind.name(),
+                    measured.rate()
+                );
             }
         }
     }

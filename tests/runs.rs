@@ -39,11 +39,16 @@ async fn document(user: &SignedIn, run: &str) -> Value {
 /// The ledger closes, and the seconds add up to it.
 fn assert_closed(doc: &Value) {
     let l = |name: &str| doc["ledger"][name].as_u64().unwrap_or_else(|| panic!("{name} in {doc}"));
-    let outcomes = ["ok", "status_4xx", "status_5xx", "status_other", "timeout", "network", "invalid", "local", "aborted"];
+    let outcomes =
+        ["ok", "status_4xx", "status_5xx", "status_other", "timeout", "network", "invalid", "local", "aborted"];
     assert_eq!(l("planned"), l("sent") + l("dropped"), "{doc}");
     assert_eq!(l("sent"), outcomes.map(l).iter().sum::<u64>(), "{doc}");
     let sum = |name: &str| doc["seconds"].as_array().unwrap().iter().map(|s| s[name].as_u64().unwrap()).sum::<u64>();
-    assert_eq!([sum("planned"), sum("sent"), sum("ok"), sum("errors")], [l("planned"), l("sent"), l("ok"), l("sent") - l("ok")], "{doc}");
+    assert_eq!(
+        [sum("planned"), sum("sent"), sum("ok"), sum("errors")],
+        [l("planned"), l("sent"), l("ok"), l("sent") - l("ok")],
+        "{doc}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -103,7 +108,9 @@ async fn runs_wait_their_turn_and_a_stopped_one_never_starts() {
 async fn a_run_under_way_and_its_test_cannot_be_deleted() {
     let (server, target) = (Server::start().await, Target::start().unwrap());
     let user = server.sign_up("anna").await;
-    let test = prepare(&user, &target, &[("load", "maintain"), ("from", "1"), ("to", "1"), ("duration_s", "30")], "/delay/10").await;
+    let test =
+        prepare(&user, &target, &[("load", "maintain"), ("from", "1"), ("to", "1"), ("duration_s", "30")], "/delay/10")
+            .await;
     let run = start(&user, &test).await;
     user.wait_for_text(&run, "Running").await;
     assert_eq!(user.post(&format!("{run}/delete"), &[]).await.status, 409);
@@ -132,12 +139,17 @@ async fn live_events_replay_from_the_last_second_seen() {
     assert!(all.windows(2).all(|w| w[0] < w[1]) && all.starts_with(&[0, 1, 2]), "{events:?}");
     let (name, _, data) = events.last().unwrap();
     assert!(name == "done" && !data.is_empty(), "browsers do not tell a page of an event without data");
-    let ok: u64 = events.iter().filter(|(name, ..)| name == "second").map(|(.., data)| serde_json::from_str::<Value>(data).unwrap()["ok"].as_u64().unwrap()).sum();
+    let ok: u64 = events
+        .iter()
+        .filter(|(name, ..)| name == "second")
+        .map(|(.., data)| serde_json::from_str::<Value>(data).unwrap()["ok"].as_u64().unwrap())
+        .sum();
     assert_eq!(ok, 30);
     let again = user.events(&run, Some("1")).await;
     assert_eq!(seconds(&again), all[2..]);
     // What was live and what is stored are the same.
-    let stored: Vec<u64> = document(&user, &run).await["seconds"].as_array().unwrap().iter().map(|s| s["t"].as_u64().unwrap()).collect();
+    let stored: Vec<u64> =
+        document(&user, &run).await["seconds"].as_array().unwrap().iter().map(|s| s["t"].as_u64().unwrap()).collect();
     assert_eq!(stored, all);
 }
 
@@ -147,7 +159,13 @@ async fn a_killed_process_leaves_an_interrupted_run_and_queued_ones_start_once()
     let mut process = Process::start().await;
     let user = process.sign_up("anna").await;
     let test = prepare(&user, &target, &[("load", "per_second"), ("rate", "50"), ("duration_s", "600")], "/").await;
-    let short = user.post_pairs("/tests", &test_form(&[("load", "fixed_count"), ("requests", "25"), ("clients", "1")], &target.url("/delay/1"))).await.location();
+    let short = user
+        .post_pairs(
+            "/tests",
+            &test_form(&[("load", "fixed_count"), ("requests", "25"), ("clients", "1")], &target.url("/delay/1")),
+        )
+        .await
+        .location();
     let run = start(&user, &test).await;
     let waiting = start(&user, &short).await;
     let sent_before = user.wait_for_seconds(&run, 3).await;
@@ -162,7 +180,10 @@ async fn a_killed_process_leaves_an_interrupted_run_and_queued_ones_start_once()
     assert_eq!(doc["end_reason"], "interrupted");
     let sent = doc["ledger"]["sent"].as_u64().unwrap();
     // At most two seconds of 50 requests are lost, and nothing that was shown is.
-    assert!(sent >= sent_before && sent + 2 * 50 + 50 >= asked, "stored {sent}, shown before {sent_before}, asked {asked}");
+    assert!(
+        sent >= sent_before && sent + 2 * 50 + 50 >= asked,
+        "stored {sent}, shown before {sent_before}, asked {asked}"
+    );
 
     user.wait_for_run(&waiting).await;
     assert_eq!(document(&user, &waiting).await["ledger"]["ok"], 25);
@@ -176,7 +197,8 @@ async fn sigterm_stops_sending_and_stores_everything_within_five_seconds() {
     let mut process = Process::start().await;
     let user = process.sign_up("anna").await;
     // Replies that never come must not hold the end up, nor must an open page.
-    let test = prepare(&user, &target, &[("load", "per_second"), ("rate", "20"), ("duration_s", "600")], "/hold/60000").await;
+    let test =
+        prepare(&user, &target, &[("load", "per_second"), ("rate", "20"), ("duration_s", "600")], "/hold/60000").await;
     let run = start(&user, &test).await;
     user.wait_for_seconds(&run, 2).await;
     let page = tokio::spawn({
@@ -200,7 +222,8 @@ async fn sigterm_stops_sending_and_stores_everything_within_five_seconds() {
 async fn pages_stay_quick_while_the_engine_works_at_full_speed() {
     let (server, target) = (Server::start().await, Target::start().unwrap());
     let user = server.sign_up("anna").await;
-    let test = prepare(&user, &target, &[("load", "maintain"), ("from", "64"), ("to", "64"), ("duration_s", "60")], "/").await;
+    let test =
+        prepare(&user, &target, &[("load", "maintain"), ("from", "64"), ("to", "64"), ("duration_s", "60")], "/").await;
     let run = start(&user, &test).await;
     user.wait_for_seconds(&run, 1).await;
     // Both cores belong to the engine and the target now; a page that waited for them would take seconds.

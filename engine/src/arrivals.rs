@@ -166,8 +166,21 @@ mod tests {
 
     #[test]
     fn counts_are_exact_for_whole_and_fractional_rates() {
-        for (rate, seconds, count) in [(1.0, 3.0, 3), (0.2, 30.0, 6), (2.5, 2.0, 5), (100.0, 2.5, 250), (333.0, 3.0, 999), (0.1, 1.0, 1), (0.3, 10.0, 3), (10.0, 0.5, 5)] {
-            assert_eq!(Arrivals::at_rate(rate, Duration::from_secs_f64(seconds)).count(), count, "{rate}/s for {seconds} s");
+        for (rate, seconds, count) in [
+            (1.0, 3.0, 3),
+            (0.2, 30.0, 6),
+            (2.5, 2.0, 5),
+            (100.0, 2.5, 250),
+            (333.0, 3.0, 999),
+            (0.1, 1.0, 1),
+            (0.3, 10.0, 3),
+            (10.0, 0.5, 5),
+        ] {
+            assert_eq!(
+                Arrivals::at_rate(rate, Duration::from_secs_f64(seconds)).count(),
+                count,
+                "{rate}/s for {seconds} s"
+            );
         }
         assert_eq!(Arrivals::spread(7, 10 * S).instant(1).as_millis(), 1428);
     }

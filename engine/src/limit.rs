@@ -39,7 +39,9 @@ pub struct FailIf {
 
 /// The text is not a condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("“{0}” is not a condition; write for example p95>300ms, max>2s, errors>1% or rps<500 (names: min, mean, p50, p66, p75, p80, p90, p95, p98, p99, p99.9, max, errors, rps)")]
+#[error(
+    "“{0}” is not a condition; write for example p95>300ms, max>2s, errors>1% or rps<500 (names: min, mean, p50, p66, p75, p80, p90, p95, p98, p99, p99.9, max, errors, rps)"
+)]
 pub struct NotALimit(String);
 
 const PERCENTILES: &[&str] = &["p50", "p66", "p75", "p80", "p90", "p95", "p98", "p99", "p99.9"];
@@ -52,13 +54,14 @@ impl FromStr for FailIf {
         let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         let at = compact.find(['<', '>']).ok_or_else(error)?;
         let (name, rest) = compact.split_at(at);
-        let (side, value) = match (rest.strip_prefix(">="), rest.strip_prefix('>'), rest.strip_prefix("<="), rest.strip_prefix('<')) {
-            (Some(v), ..) => (Side::AtLeast, v),
-            (_, Some(v), ..) => (Side::Above, v),
-            (_, _, Some(v), _) => (Side::AtMost, v),
-            (_, _, _, Some(v)) => (Side::Below, v),
-            _ => return Err(error()),
-        };
+        let (side, value) =
+            match (rest.strip_prefix(">="), rest.strip_prefix('>'), rest.strip_prefix("<="), rest.strip_prefix('<')) {
+                (Some(v), ..) => (Side::AtLeast, v),
+                (_, Some(v), ..) => (Side::Above, v),
+                (_, _, Some(v), _) => (Side::AtMost, v),
+                (_, _, _, Some(v)) => (Side::Below, v),
+                _ => return Err(error()),
+            };
         let metric = match name {
             "min" => Metric::Min,
             "mean" | "avg" => Metric::Mean,
@@ -72,7 +75,11 @@ impl FromStr for FailIf {
         let (number, factor) = match metric {
             Metric::Errors => (value.strip_suffix('%').unwrap_or(value), 1.0),
             Metric::Rate => (value.strip_suffix("/s").unwrap_or(value), 1.0),
-            _ => match (value.strip_suffix("ms"), value.strip_suffix("us").or(value.strip_suffix("µs")), value.strip_suffix('s')) {
+            _ => match (
+                value.strip_suffix("ms"),
+                value.strip_suffix("us").or(value.strip_suffix("µs")),
+                value.strip_suffix('s'),
+            ) {
                 (Some(n), ..) => (n, 1.0),
                 (_, Some(n), _) => (n, 0.001),
                 (.., Some(n)) => (n, 1000.0),
@@ -134,7 +141,14 @@ mod tests {
 
     #[test]
     fn conditions_are_read_with_their_units() {
-        for (text, bound) in [("p95>300ms", 300.0), ("max > 2s", 2000.0), ("errors>1%", 1.0), ("rps<500", 500.0), ("p50>=250us", 0.25), ("p99.9>1", 1.0)] {
+        for (text, bound) in [
+            ("p95>300ms", 300.0),
+            ("max > 2s", 2000.0),
+            ("errors>1%", 1.0),
+            ("rps<500", 500.0),
+            ("p50>=250us", 0.25),
+            ("p99.9>1", 1.0),
+        ] {
             assert_eq!(text.parse::<FailIf>().unwrap().bound, bound, "{text}");
         }
         for bad in ["", "p95", "p94>1ms", "p95>x", "p95>-1", "errors>NaN%", "p95=3"] {

@@ -337,8 +337,13 @@ impl TryFrom<PlanSpec> for Plan {
         if spec.requests.len() > limits::REQUEST_LIST {
             check.add("requests", format!("may hold at most {} requests", limits::REQUEST_LIST));
         }
-        let requests: Vec<Request> =
-            spec.requests.iter().take(limits::REQUEST_LIST).enumerate().filter_map(|(i, r)| check.request(i, r)).collect();
+        let requests: Vec<Request> = spec
+            .requests
+            .iter()
+            .take(limits::REQUEST_LIST)
+            .enumerate()
+            .filter_map(|(i, r)| check.request(i, r))
+            .collect();
         if check.0.is_empty() { Ok(Plan { spec, requests }) } else { Err(PlanErrors(check.0)) }
     }
 }
@@ -388,7 +393,8 @@ impl Check {
 
     fn request(&mut self, index: usize, spec: &RequestSpec) -> Option<Request> {
         let before = self.0.len();
-        let target = Target::parse(&spec.url).map_err(|e| self.add(format!("requests[{index}].url"), e.to_string())).ok();
+        let target =
+            Target::parse(&spec.url).map_err(|e| self.add(format!("requests[{index}].url"), e.to_string())).ok();
         let mut headers = spec.headers.clone();
         if headers.len() > limits::HEADERS {
             self.add(format!("requests[{index}].headers"), format!("may hold at most {} headers", limits::HEADERS));
@@ -425,7 +431,10 @@ impl Check {
 fn check_header(name: &str, value: &str) -> Result<(), String> {
     let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if name.is_empty() || !name.chars().all(token) {
-        return Err(format!("has a name that is not allowed: “{}”", name.chars().take(40).collect::<String>().escape_debug()));
+        return Err(format!(
+            "has a name that is not allowed: “{}”",
+            name.chars().take(40).collect::<String>().escape_debug()
+        ));
     }
     if name.len() + value.len() > limits::HEADER_BYTES {
         return Err(format!("has a header longer than {} bytes: “{name}”", limits::HEADER_BYTES));
@@ -444,7 +453,10 @@ mod tests {
     use super::*;
 
     fn good() -> PlanSpec {
-        PlanSpec { requests: vec![RequestSpec { url: "http://127.0.0.1:9900/".into(), ..Default::default() }], ..Default::default() }
+        PlanSpec {
+            requests: vec![RequestSpec { url: "http://127.0.0.1:9900/".into(), ..Default::default() }],
+            ..Default::default()
+        }
     }
 
     fn fields(spec: PlanSpec) -> Vec<String> {
@@ -456,7 +468,11 @@ mod tests {
         let spec = PlanSpec {
             load: Load::PerSecond { rate: f64::NAN },
             duration_s: Some(0.0),
-            requests: vec![RequestSpec { url: "nope".into(), headers: vec![("a b".into(), "x".into())], ..Default::default() }],
+            requests: vec![RequestSpec {
+                url: "nope".into(),
+                headers: vec![("a b".into(), "x".into())],
+                ..Default::default()
+            }],
             timeout_ms: 0.0,
             idle_timeout_ms: Some(0.0),
             error_threshold: 0.0,
@@ -468,8 +484,16 @@ mod tests {
         assert_eq!(
             fields(spec),
             [
-                "rate", "duration_s", "timeout_ms", "idle_timeout_ms", "error_threshold", "max_clients", "warm_up_s",
-                "max_rate_missed", "requests[0].url", "requests[0].headers"
+                "rate",
+                "duration_s",
+                "timeout_ms",
+                "idle_timeout_ms",
+                "error_threshold",
+                "max_clients",
+                "warm_up_s",
+                "max_rate_missed",
+                "requests[0].url",
+                "requests[0].headers"
             ]
         );
         assert_eq!(fields(PlanSpec { requests: vec![], ..good() }), ["requests"]);

@@ -36,7 +36,11 @@ pub enum EndReason {
 impl EndReason {
     /// Every reason.
     pub const ALL: &[EndReason] = &[
-        EndReason::Completed, EndReason::Stopped, EndReason::ErrorThreshold, EndReason::Limit, EndReason::RateMissed,
+        EndReason::Completed,
+        EndReason::Stopped,
+        EndReason::ErrorThreshold,
+        EndReason::Limit,
+        EndReason::RateMissed,
         EndReason::Interrupted,
     ];
 
@@ -189,8 +193,16 @@ pub struct RequestPlanDoc {
 }
 
 /// Headers whose values are never shown.
-const SECRET_HEADERS: &[&str] =
-    &["authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token", "x-csrf-token", "api-key", "token"];
+const SECRET_HEADERS: &[&str] = &[
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "x-api-key",
+    "x-auth-token",
+    "x-csrf-token",
+    "api-key",
+    "token",
+];
 
 impl PlanDoc {
     /// What may be shown of `plan`.
@@ -284,8 +296,16 @@ impl Percentiles {
     /// The rows people read, with their labels: p50 to the maximum.
     pub fn rows(&self) -> [(&'static str, Option<f64>); 10] {
         [
-            ("p50", self.p50), ("p66", self.p66), ("p75", self.p75), ("p80", self.p80), ("p90", self.p90), ("p95", self.p95),
-            ("p98", self.p98), ("p99", self.p99), ("p99.9", self.p99_9), ("max", self.max),
+            ("p50", self.p50),
+            ("p66", self.p66),
+            ("p75", self.p75),
+            ("p80", self.p80),
+            ("p90", self.p90),
+            ("p95", self.p95),
+            ("p98", self.p98),
+            ("p99", self.p99),
+            ("p99.9", self.p99_9),
+            ("max", self.max),
         ]
     }
 }
@@ -474,7 +494,11 @@ impl Record<'_> {
                 max: totals.lateness.max_us().map(|us| ms(us as f64)),
             },
             bytes: Bytes { sent: counters.bytes_sent, received: counters.bytes_received, body: counters.bytes_body },
-            connections: Connections { opened: counters.opened, reused: counters.reused, reconnects: counters.reconnects },
+            connections: Connections {
+                opened: counters.opened,
+                reused: counters.reused,
+                reconnects: counters.reconnects,
+            },
             redirects: RedirectCounts { followed: counters.redirects_followed, refused: counters.redirects_refused },
             statuses: totals.statuses.iter().map(|(status, count)| (status.to_string(), *count)).collect(),
             errors: totals
@@ -486,7 +510,11 @@ impl Record<'_> {
             in_flight_at_end_ms: ages.into_iter().map(|us| ms(us as f64)).collect(),
             requests: self.requests(),
             verdict: Verdict::of(self),
-            generator: GeneratorDoc { threads: self.threads, cpu_s: round3(counters.cpu_us as f64 / 1e6), max_rss_mb: self.max_rss_mb.map(round3) },
+            generator: GeneratorDoc {
+                threads: self.threads,
+                cpu_s: round3(counters.cpu_us as f64 / 1e6),
+                max_rss_mb: self.max_rss_mb.map(round3),
+            },
             peak_clients: totals.peak_clients,
             seconds,
         }
@@ -518,8 +546,13 @@ mod tests {
             headers: vec![("Authorization".into(), "Bearer pa55".into()), ("X-Plain".into(), "seen".into())],
             ..Default::default()
         };
-        Plan::try_from(PlanSpec { load: Load::PerSecond { rate: 100.0 }, duration_s: Some(10.0), requests: vec![request], ..Default::default() })
-            .unwrap()
+        Plan::try_from(PlanSpec {
+            load: Load::PerSecond { rate: 100.0 },
+            duration_s: Some(10.0),
+            requests: vec![request],
+            ..Default::default()
+        })
+        .unwrap()
     }
 
     fn record<'a>(plan: &'a Plan, totals: &'a Window) -> Record<'a> {
@@ -568,7 +601,10 @@ mod tests {
         let doc = record(&plan, &totals).document(Some(vec![Point::of(&totals)]));
         assert_eq!(doc.latency_ms.count, 4);
         assert!((doc.latency_ms.p50.unwrap() - 2.0).abs() < 0.002);
-        assert_eq!((doc.latency_ms.mean, doc.latency_ms.max, doc.requests_per_second), (Some(2.5), Some(4.0), Some(0.4)));
+        assert_eq!(
+            (doc.latency_ms.mean, doc.latency_ms.max, doc.requests_per_second),
+            (Some(2.5), Some(4.0), Some(0.4))
+        );
         assert_eq!(doc.statuses["200"], 4);
         assert_eq!(doc.in_flight_at_end_ms, [3.0, 1.0]);
         assert_eq!(doc.seconds.unwrap()[0].ok, 4);

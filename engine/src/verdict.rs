@@ -66,7 +66,10 @@ fn generator_reasons(record: &Record<'_>) -> Vec<String> {
     let (totals, ledger) = (record.totals, &record.totals.ledger);
     let mut reasons = Vec::new();
     if ledger.local > 0 {
-        reasons.push(format!("{} requests failed on limits of the generator itself (ports, descriptors, addresses).", ledger.local));
+        reasons.push(format!(
+            "{} requests failed on limits of the generator itself (ports, descriptors, addresses).",
+            ledger.local
+        ));
     }
     let lateness = |q| totals.lateness.percentile_us(q).unwrap_or(0);
     let (p50, p99) = (lateness(50_000), lateness(99_000));
@@ -93,7 +96,11 @@ fn plan_reasons(record: &Record<'_>) -> Vec<String> {
     let ledger = &record.totals.ledger;
     let mut reasons = Vec::new();
     if record.clients_capped > 0 {
-        reasons.push(format!("{} clients had to wait because the plan allows {} at once.", record.clients_capped, record.plan.max_clients()));
+        reasons.push(format!(
+            "{} clients had to wait because the plan allows {} at once.",
+            record.clients_capped,
+            record.plan.max_clients()
+        ));
     }
     if record.end == Some(EndReason::Stopped) {
         reasons.push("The run was stopped by a person before its end.".to_owned());
@@ -102,7 +109,10 @@ fn plan_reasons(record: &Record<'_>) -> Vec<String> {
         reasons.push("The process that made the load ended before the run did.".to_owned());
     }
     if ledger.aborted > 0 && share(ledger.aborted, ledger.sent) >= NOTABLE_SHARE {
-        reasons.push(format!("{} of the requests sent were cut by the end of the run.", percent(ledger.aborted, ledger.sent)));
+        reasons.push(format!(
+            "{} of the requests sent were cut by the end of the run.",
+            percent(ledger.aborted, ledger.sent)
+        ));
     }
     reasons
 }
@@ -126,7 +136,10 @@ fn target_reasons(record: &Record<'_>) -> Vec<String> {
             reasons.push(format!("{} of the requests sent {what}.", percent(count, ledger.sent)));
         }
     }
-    if record.clients_capped == 0 && record.end == Some(EndReason::Completed) && share(ledger.dropped, ledger.planned) >= NOTABLE_SHARE {
+    if record.clients_capped == 0
+        && record.end == Some(EndReason::Completed)
+        && share(ledger.dropped, ledger.planned) >= NOTABLE_SHARE
+    {
         reasons.push(format!(
             "{} of the planned requests could not be sent before the end because earlier replies took too long.",
             percent(ledger.dropped, ledger.planned)
@@ -183,8 +196,14 @@ mod tests {
     fn each_party_is_named_by_its_own_signs() {
         assert_eq!(verdict(|w, _| (0..5).for_each(|_| w.lateness.record(500_000))).limited_by, LimitedBy::Generator);
         assert_eq!(verdict(|w, _| w.counters.cpu_us = 39_000_000).limited_by, LimitedBy::Generator);
-        assert_eq!(verdict(|w, _| w.ledger.finish(Outcome::Failed(ErrorKind::NoPorts))).limited_by, LimitedBy::Generator);
-        assert_eq!(verdict(|w, _| (0..5).for_each(|_| w.ledger.finish(Outcome::Failed(ErrorKind::Timeout)))).limited_by, LimitedBy::Target);
+        assert_eq!(
+            verdict(|w, _| w.ledger.finish(Outcome::Failed(ErrorKind::NoPorts))).limited_by,
+            LimitedBy::Generator
+        );
+        assert_eq!(
+            verdict(|w, _| (0..5).for_each(|_| w.ledger.finish(Outcome::Failed(ErrorKind::Timeout)))).limited_by,
+            LimitedBy::Target
+        );
         assert_eq!(verdict(|_, r| r.end = Some(EndReason::ErrorThreshold)).limited_by, LimitedBy::Target);
         assert_eq!(verdict(|_, r| r.clients_capped = 3).limited_by, LimitedBy::Plan);
     }

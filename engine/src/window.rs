@@ -277,15 +277,29 @@ impl Window {
 
     fn histograms(&self) -> [&Histogram; 9] {
         [
-            &self.latency, &self.service, &self.failed, &self.lateness, &self.dns, &self.connect, &self.tls, &self.wait,
+            &self.latency,
+            &self.service,
+            &self.failed,
+            &self.lateness,
+            &self.dns,
+            &self.connect,
+            &self.tls,
+            &self.wait,
             &self.receive,
         ]
     }
 
     fn histograms_mut(&mut self) -> [&mut Histogram; 9] {
         [
-            &mut self.latency, &mut self.service, &mut self.failed, &mut self.lateness, &mut self.dns, &mut self.connect,
-            &mut self.tls, &mut self.wait, &mut self.receive,
+            &mut self.latency,
+            &mut self.service,
+            &mut self.failed,
+            &mut self.lateness,
+            &mut self.dns,
+            &mut self.connect,
+            &mut self.tls,
+            &mut self.wait,
+            &mut self.receive,
         ]
     }
 

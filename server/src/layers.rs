@@ -180,6 +180,7 @@ pub fn problem(status: StatusCode, detail: Option<&str>, request_id: &str) -> Re
 }
 
 /// What a handler that panics answers. The message is in the log, not on the page.
+#[expect(clippy::needless_pass_by_value, reason = "the layer hands it over")]
 pub fn panicked(panic: Box<dyn Any + Send + 'static>) -> Response {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     tracing::error!(panic = text.unwrap_or("unknown"), "a handler panicked");

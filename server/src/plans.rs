@@ -28,8 +28,9 @@ pub async fn find(state: &AppState, owner: UserId, id: &str) -> Result<PlanRow> 
 /// # Errors
 /// If the stored text is not a plan of this version.
 pub fn plan_of(row: &PlanRow) -> Result<Plan> {
-    serde_json::from_str(&row.spec)
-        .map_err(|error| anyhow::Error::new(error).context(format!("the plan of test {} cannot be read", row.id)).into())
+    serde_json::from_str(&row.spec).map_err(|error| {
+        anyhow::Error::new(error).context(format!("the plan of test {} cannot be read", row.id)).into()
+    })
 }
 
 /// Saves a new test.
@@ -72,7 +73,9 @@ pub async fn delete(state: &AppState, owner: UserId, row: &PlanRow) -> Result<()
     if state.db.delete_plan(owner, row.id).await? {
         return Ok(());
     }
-    Err(Error::Conflict("A run of this test is waiting or under way. Stop it first; then the test can be deleted.".into()))
+    Err(Error::Conflict(
+        "A run of this test is waiting or under way. Stop it first; then the test can be deleted.".into(),
+    ))
 }
 
 /// The hosts that a test needs.

@@ -36,7 +36,9 @@ pub struct Runs {
 /// [`Error::Conflict`] when the account has too many runs waiting.
 pub async fn enqueue(state: &AppState, owner: UserId, plan: &PlanRow) -> Result<RunId> {
     if state.db.runs_under_way(owner).await?.len() >= UNDER_WAY {
-        return Err(Error::Conflict(format!("You have {UNDER_WAY} runs waiting or under way. Stop one, or wait until one is over.")));
+        return Err(Error::Conflict(format!(
+            "You have {UNDER_WAY} runs waiting or under way. Stop one, or wait until one is over."
+        )));
     }
     let id = state.db.add_run(NewRun { owner, plan: plan.id, name: &plan.name, spec: &plan.spec }).await?;
     tracing::info!(run = %id, "run queued");

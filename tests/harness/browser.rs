@@ -112,7 +112,9 @@ impl Browser {
     /// Waits for an element and clicks it.
     pub async fn click(&self, css: &str) -> Result<()> {
         let element = self.wait(css).await?;
-        self.client.execute("arguments[0].scrollIntoView({block: 'center'})", vec![serde_json::to_value(&element)?]).await?;
+        self.client
+            .execute("arguments[0].scrollIntoView({block: 'center'})", vec![serde_json::to_value(&element)?])
+            .await?;
         element.click().await.with_context(|| format!("clicking {css}"))
     }
 
@@ -158,7 +160,8 @@ impl Browser {
     /// the window.
     pub async fn picture(&self, name: &str, width: u32, scheme: Scheme) -> Result<()> {
         self.shape(width, 900, scheme).await?;
-        let size = self.script("return [document.documentElement.scrollWidth, document.documentElement.scrollHeight]").await?;
+        let size =
+            self.script("return [document.documentElement.scrollWidth, document.documentElement.scrollHeight]").await?;
         let (wide, high) = (size[0].as_u64().unwrap_or(0), size[1].as_u64().unwrap_or(900));
         anyhow::ensure!(wide <= u64::from(width), "{name} is {wide} px wide in a window of {width} px");
         self.shape(width, u32::try_from(high.clamp(600, 12_000))?, scheme).await?;
@@ -183,7 +186,11 @@ impl Browser {
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.cdp("Emulation.setDeviceMetricsOverride", metrics).await?;
         let value = if scheme == Scheme::Dark { "dark" } else { "light" };
-        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": value }] });
+        // Without motion a picture shows no colour on its way to another.
+        let media = json!({ "features": [
+            { "name": "prefers-color-scheme", "value": value },
+            { "name": "prefers-reduced-motion", "value": "reduce" },
+        ] });
         self.cdp("Emulation.setEmulatedMedia", media).await?;
         Ok(())
     }

@@ -12,7 +12,10 @@ use anyhow::{Context as _, Result};
 pub fn tool(variable: &str) -> Option<PathBuf> {
     let found = std::env::var_os(variable).map(PathBuf::from);
     if found.is_none() {
-        assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{variable} is not set; run the tests with `cargo xtask test`");
+        assert!(
+            std::env::var_os("CI").is_none_or(|ci| ci != "true"),
+            "{variable} is not set; run the tests with `cargo xtask test`"
+        );
         eprintln!("skipped: {variable} is not set; run the tests with `cargo xtask test`");
     }
     found

@@ -61,6 +61,8 @@ pub struct Reply {
     pub headers: HeaderMap,
     /// Body as text.
     pub body: String,
+    /// Bytes of the body as they came.
+    pub bytes: usize,
 }
 
 impl Anonymous {
@@ -92,7 +94,8 @@ impl Anonymous {
     pub async fn send(&self, request: RequestBuilder) -> Reply {
         let response = request.send().await.expect("an answer");
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Reply { status, headers, body: response.text().await.expect("the whole answer") }
+        let body = response.bytes().await.expect("the whole answer");
+        Reply { status, headers, bytes: body.len(), body: String::from_utf8_lossy(&body).into_owned() }
     }
 
     /// `GET`.

@@ -139,8 +139,11 @@ fn actions(page: &RunPage, over: bool) -> AnyView {
         }
         .into_any();
     }
-    let compare =
-        page.siblings.iter().find(|r| r.created_at < page.created_at).map(|r| format!("/compare?run={}&run={}", r.id, page.id));
+    let compare = page
+        .siblings
+        .iter()
+        .find(|r| r.created_at < page.created_at)
+        .map(|r| format!("/compare?run={}&run={}", r.id, page.id));
     view! {
         <div class="actions">
             {page.test_id.as_ref().map(|id| view! { <form method="post" action=format!("/tests/{id}/run")><button class="button" type="submit">"Run again"</button></form> })}

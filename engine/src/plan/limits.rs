@@ -83,8 +83,20 @@ pub const THREADS: Bound = bound("threads", 1.0, 256.0, 2.0, "threads");
 
 /// The numeric table as a whole, for documentation and tests.
 pub const ALL: &[Bound] = &[
-    REQUESTS, CLIENTS, PER_TEST, RATE, FROM, TO, DURATION_S, TIMEOUT_MS, IDLE_TIMEOUT_MS, ERROR_THRESHOLD, MAX_CLIENTS, WARM_UP_S,
-    MAX_RATE_MISSED, THREADS,
+    REQUESTS,
+    CLIENTS,
+    PER_TEST,
+    RATE,
+    FROM,
+    TO,
+    DURATION_S,
+    TIMEOUT_MS,
+    IDLE_TIMEOUT_MS,
+    ERROR_THRESHOLD,
+    MAX_CLIENTS,
+    WARM_UP_S,
+    MAX_RATE_MISSED,
+    THREADS,
 ];
 
 /// Requests in one test's list.

@@ -65,7 +65,11 @@ pub async fn shared(
 }
 
 fn events(state: AppState, run: &RunRow, headers: &HeaderMap, already: &Already) -> Response {
-    let last = headers.get("last-event-id").and_then(|v| v.to_str().ok()).and_then(|v| v.trim().parse().ok()).or(already.after);
+    let last = headers
+        .get("last-event-id")
+        .and_then(|v| v.to_str().ok())
+        .and_then(|v| v.trim().parse().ok())
+        .or(already.after);
     let viewer = Viewer {
         id: run.id,
         duration_s: plan_of(run).ok().and_then(|p| p.spec().duration_s),
@@ -162,12 +166,25 @@ impl Viewer {
         Ok(())
     }
 
-    fn tell(&mut self, state: RunState, position: Option<u32>, elapsed_s: f64, end_reason: Option<String>, again: bool) {
+    fn tell(
+        &mut self,
+        state: RunState,
+        position: Option<u32>,
+        elapsed_s: f64,
+        end_reason: Option<String>,
+        again: bool,
+    ) {
         if self.told == Some((state, position)) && !again {
             return;
         }
         self.told = Some((state, position));
-        self.push(Event::default().event(STATE).json_data(StateEvent { state, position, elapsed_s, duration_s: self.duration_s, end_reason }));
+        self.push(Event::default().event(STATE).json_data(StateEvent {
+            state,
+            position,
+            elapsed_s,
+            duration_s: self.duration_s,
+            end_reason,
+        }));
     }
 
     fn send_seconds(&mut self, points: &[Point]) {

@@ -38,7 +38,11 @@ pub async fn own(
 ///
 /// # Errors
 /// As [`own`].
-pub async fn shared(State(state): State<AppState>, Path(token): Path<String>, Query(wanted): Query<Wanted>) -> Result<Response> {
+pub async fn shared(
+    State(state): State<AppState>,
+    Path(token): Path<String>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response> {
     let run = shared_run(&state, &token).await?;
     document(&state, &run, &wanted).await
 }

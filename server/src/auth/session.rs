@@ -76,7 +76,7 @@ impl Columns {
     }
 }
 
-fn backend(error: crate::store::Error) -> Error {
+fn backend(error: impl std::fmt::Display) -> Error {
     Error::Backend(error.to_string())
 }
 

@@ -163,7 +163,8 @@ impl Args {
         let Some(text) = &self.body else { return Ok(None) };
         let Some(path) = text.strip_prefix('@') else { return Ok(Some(text.clone())) };
         let too_large = || Refusal(USAGE, format!("--body: {path} is larger than 1 MB"));
-        let size = std::fs::metadata(path).map_err(|e| Refusal(USAGE, format!("--body: cannot read {path}: {e}")))?.len();
+        let size =
+            std::fs::metadata(path).map_err(|e| Refusal(USAGE, format!("--body: cannot read {path}: {e}")))?.len();
         if size > limits::BODY_BYTES as u64 {
             return Err(too_large());
         }
@@ -220,7 +221,9 @@ fn option_name(field: &str, urls: &[String]) -> String {
             let index = other.trim_start_matches("requests[").split(']').next().and_then(|n| n.parse::<usize>().ok());
             // Only the scheme and host part before any user name may be repeated: URLs can hold passwords.
             return match index.and_then(|i| urls.get(i)) {
-                Some(url) if !url.contains('@') => format!("the address “{}”", url.chars().take(80).collect::<String>().escape_debug()),
+                Some(url) if !url.contains('@') => {
+                    format!("the address “{}”", url.chars().take(80).collect::<String>().escape_debug())
+                }
                 _ => "the address".to_owned(),
             };
         }
@@ -336,7 +339,9 @@ fn print(args: &Args, document: &ResultDoc) -> Result<(), Refusal> {
     };
     // A closed pipe is the reader's choice, not a fault.
     match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Refusal(FAILED, format!("cannot write the report: {e}"))),
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Refusal(FAILED, format!("cannot write the report: {e}")))
+        }
         _ => Ok(()),
     }
 }

@@ -28,11 +28,25 @@ fn write(out: &mut String, doc: &ResultDoc, conditions: &[FailIf]) -> std::fmt::
         writeln!(out, "Error            {} × {} ({})", error.kind, error.count, error.detail.escape_debug())?;
     }
     let c = &doc.connections;
-    writeln!(out, "\nConnections      {} opened, {} requests on a reused one, {} reconnects", c.opened, c.reused, c.reconnects)?;
+    writeln!(
+        out,
+        "\nConnections      {} opened, {} requests on a reused one, {} reconnects",
+        c.opened, c.reused, c.reconnects
+    )?;
     let b = &doc.bytes;
-    writeln!(out, "Bytes            {} sent, {} received ({} in bodies)", bytes(b.sent), bytes(b.received), bytes(b.body))?;
+    writeln!(
+        out,
+        "Bytes            {} sent, {} received ({} in bodies)",
+        bytes(b.sent),
+        bytes(b.received),
+        bytes(b.body)
+    )?;
     let rss = doc.generator.max_rss_mb.map_or(String::new(), |mb| format!(", {mb:.0} MB of memory"));
-    writeln!(out, "Generator        {} threads, {:.2} s of processor time{rss}", doc.generator.threads, doc.generator.cpu_s)?;
+    writeln!(
+        out,
+        "Generator        {} threads, {:.2} s of processor time{rss}",
+        doc.generator.threads, doc.generator.cpu_s
+    )?;
     for condition in conditions {
         let state = if condition.is_broken_by(doc) { "FAILED" } else { "held" };
         writeln!(out, "Fail if          {condition}: {state}")?;
@@ -66,10 +80,18 @@ fn ledger(out: &mut String, doc: &ResultDoc) -> std::fmt::Result {
     let l = &doc.ledger;
     writeln!(out, "\nPlanned {} = sent {} + dropped {}", l.planned, l.sent, l.dropped)?;
     let parts = [
-        ("ok", l.ok), ("4xx", l.status_4xx), ("5xx", l.status_5xx), ("other status", l.status_other), ("timeout", l.timeout),
-        ("network", l.network), ("invalid", l.invalid), ("local", l.local), ("aborted", l.aborted),
+        ("ok", l.ok),
+        ("4xx", l.status_4xx),
+        ("5xx", l.status_5xx),
+        ("other status", l.status_other),
+        ("timeout", l.timeout),
+        ("network", l.network),
+        ("invalid", l.invalid),
+        ("local", l.local),
+        ("aborted", l.aborted),
     ];
-    let shown: Vec<String> = parts.iter().filter(|(n, c)| *c > 0 || *n == "ok").map(|(n, c)| format!("{n} {c}")).collect();
+    let shown: Vec<String> =
+        parts.iter().filter(|(n, c)| *c > 0 || *n == "ok").map(|(n, c)| format!("{n} {c}")).collect();
     writeln!(out, "Sent {} = {}", l.sent, shown.join(" + "))
 }
 
@@ -91,9 +113,18 @@ fn times(out: &mut String, doc: &ResultDoc) -> std::fmt::Result {
     line("p99", |p| p.p99)?;
     line("p99.9", |p| p.p99_9)?;
     line("max", |p| p.max)?;
-    writeln!(out, "Latency of {} answered requests runs {from}; service is first byte written to last byte read.", latency.count)?;
+    writeln!(
+        out,
+        "Latency of {} answered requests runs {from}; service is first byte written to last byte read.",
+        latency.count
+    )?;
     if open && let Some(p99) = doc.lateness_ms.p99 {
-        writeln!(out, "Requests left {} late at the median, {} at the 99th percentile.", ms(doc.lateness_ms.p50), ms(Some(p99)))?;
+        writeln!(
+            out,
+            "Requests left {} late at the median, {} at the 99th percentile.",
+            ms(doc.lateness_ms.p50),
+            ms(Some(p99))
+        )?;
     }
     Ok(())
 }

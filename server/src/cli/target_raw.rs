@@ -115,7 +115,11 @@ async fn read_head(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> io::Result<O
 
 fn asked(request: &httparse::Request<'_, '_>, text: &[u8]) -> Asked {
     let header = |name: &str| {
-        request.headers.iter().find(|h| h.name.eq_ignore_ascii_case(name)).map(|h| String::from_utf8_lossy(h.value).trim().to_owned())
+        request
+            .headers
+            .iter()
+            .find(|h| h.name.eq_ignore_ascii_case(name))
+            .map(|h| String::from_utf8_lossy(h.value).trim().to_owned())
     };
     let connection = header("connection").unwrap_or_default().to_ascii_lowercase();
     let old = request.version == Some(0);
@@ -174,7 +178,9 @@ async fn answer(stream: &mut TcpStream, asked: &Asked, number: u64, log: &Log) -
             let body = asked.cookie.clone().unwrap_or_default();
             respond(stream, asked, ok, body.as_bytes(), &format!("Set-Cookie: visit={number}; Path=/\r\n")).await
         }
-        ("counts", None) => respond(stream, asked, ok, log.json().as_bytes(), "Content-Type: application/json\r\n").await,
+        ("counts", None) => {
+            respond(stream, asked, ok, log.json().as_bytes(), "Content-Type: application/json\r\n").await
+        }
         ("close", None) => Ok(Then::Close),
         ("cut", None) => {
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf").await?;
@@ -199,7 +205,14 @@ async fn respond(stream: &mut TcpStream, asked: &Asked, status: &str, body: &[u8
     Ok(Then::KeepAlive)
 }
 
-async fn reply(stream: &mut TcpStream, status: &str, body: &[u8], head: bool, close: bool, headers: &str) -> io::Result<()> {
+async fn reply(
+    stream: &mut TcpStream,
+    status: &str,
+    body: &[u8],
+    head: bool,
+    close: bool,
+    headers: &str,
+) -> io::Result<()> {
     let mut text = String::with_capacity(128 + headers.len());
     let _ = write!(text, "HTTP/1.1 {status}\r\n{headers}");
     if close {

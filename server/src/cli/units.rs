@@ -44,7 +44,8 @@ mod tests {
 
     #[test]
     fn times_are_read_with_and_without_units() {
-        for (text, ms) in [("500ms", 500), ("10s", 10_000), ("2m", 120_000), ("1h", 3_600_000), ("2.5", 2500), ("0", 0)] {
+        for (text, ms) in [("500ms", 500), ("10s", 10_000), ("2m", 120_000), ("1h", 3_600_000), ("2.5", 2500), ("0", 0)]
+        {
             assert_eq!(duration(text).unwrap().as_millis(), ms, "{text}");
         }
         for bad in ["", "x", "-1s", "1d", "NaN", "1e30h"] {

@@ -19,7 +19,12 @@ const CANDIDATES: i64 = 50;
 ///
 /// # Errors
 /// If the database fails. A run that is not there is told on the page.
-pub async fn show(State(state): State<AppState>, user: CurrentUser, RawQuery(query): RawQuery, frame: Frame) -> Result<Response> {
+pub async fn show(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    RawQuery(query): RawQuery,
+    frame: Frame,
+) -> Result<Response> {
     let (mut page, wanted) = (ComparePage::default(), wanted_runs(query.as_deref().unwrap_or("")));
     let (fewest, most) = limits::COMPARED_RUNS;
     if wanted.len() > most {

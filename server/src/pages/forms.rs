@@ -235,9 +235,24 @@ mod tests {
         let mut found = fields(&form);
         found.sort();
         let mut expected = vec![
-            "name", "notes", "rate", "duration_s", "timeout_ms", "idle_timeout_ms", "error_threshold", "reuse", "http", "end",
-            "redirects", "max_clients", "warm_up_s", "max_rate_missed", "requests[0].method", "requests[0].url",
-            "requests[0].headers", "requests[0].auth_user",
+            "name",
+            "notes",
+            "rate",
+            "duration_s",
+            "timeout_ms",
+            "idle_timeout_ms",
+            "error_threshold",
+            "reuse",
+            "http",
+            "end",
+            "redirects",
+            "max_clients",
+            "warm_up_s",
+            "max_rate_missed",
+            "requests[0].method",
+            "requests[0].url",
+            "requests[0].headers",
+            "requests[0].auth_user",
         ];
         expected.sort_unstable();
         assert_eq!(found, expected);
@@ -246,8 +261,19 @@ mod tests {
     #[test]
     fn counts_must_be_whole_and_types_known() {
         assert_eq!(fields(&PlanForm { load: "per_test".into(), per_test: "2.5".into(), ..good() }), ["per_test"]);
-        assert_eq!(fields(&PlanForm { load: "maintain".into(), from: "-1".into(), to: "".into(), ..good() }), ["from", "to"]);
-        assert_eq!(fields(&PlanForm { load: "fixed_count".into(), request_count: "1e99".into(), clients: "NaN".into(), ..good() }), ["requests", "clients"]);
+        assert_eq!(
+            fields(&PlanForm { load: "maintain".into(), from: "-1".into(), to: "".into(), ..good() }),
+            ["from", "to"]
+        );
+        assert_eq!(
+            fields(&PlanForm {
+                load: "fixed_count".into(),
+                request_count: "1e99".into(),
+                clients: "NaN".into(),
+                ..good()
+            }),
+            ["requests", "clients"]
+        );
         assert_eq!(fields(&PlanForm { load: "all".into(), ..good() }), ["load"]);
     }
 

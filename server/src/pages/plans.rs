@@ -3,10 +3,10 @@
 use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
+use oleada_app::FlashKind;
 use oleada_app::pages::plan_form::{self, TestFormPage};
 use oleada_app::pages::plans::{self as page, MissingHost, TestPage, TestRow, TestsPage};
 use oleada_app::plan_form::{FormAction, PlanForm};
-use oleada_app::FlashKind;
 use oleada_engine::plan::{FieldError, PlanSpec};
 use oleada_engine::result::PlanDoc;
 use serde::Deserialize;
@@ -58,7 +58,12 @@ pub async fn list(State(state): State<AppState>, user: CurrentUser, frame: Frame
 ///
 /// # Errors
 /// If the database fails.
-pub async fn new(State(state): State<AppState>, user: CurrentUser, Query(prefill): Query<Prefill>, frame: Frame) -> Result<Response> {
+pub async fn new(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Query(prefill): Query<Prefill>,
+    frame: Frame,
+) -> Result<Response> {
     let form = if prefill.url.is_empty() { PlanForm::default() } else { PlanForm::for_url(&prefill.url) };
     let page = form_page(&state, user.id, None, form, Vec::new()).await?;
     frame.show(|chrome| plan_form::render(chrome, &page)).await
@@ -68,7 +73,13 @@ pub async fn new(State(state): State<AppState>, user: CurrentUser, Query(prefill
 ///
 /// # Errors
 /// If the database fails, or the account has too many tests.
-pub async fn create(State(state): State<AppState>, user: CurrentUser, session: Session, frame: Frame, Form(pairs): Pairs) -> Result<Response> {
+pub async fn create(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    session: Session,
+    frame: Frame,
+    Form(pairs): Pairs,
+) -> Result<Response> {
     let (form, action) = PlanForm::from_pairs(pairs);
     match judge(form, action, None) {
         Judged::Test(test, run) => {
@@ -83,7 +94,12 @@ pub async fn create(State(state): State<AppState>, user: CurrentUser, session: S
 ///
 /// # Errors
 /// [`Error::NotFound`] for a test of somebody else.
-pub async fn show(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, frame: Frame) -> Result<Response> {
+pub async fn show(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    frame: Frame,
+) -> Result<Response> {
     let row = plans::find(&state, user.id, &id).await?;
     let plan = plans::plan_of(&row)?;
     let history = state.db.runs_of_plan(row.id, RUNS).await?;
@@ -103,7 +119,12 @@ pub async fn show(State(state): State<AppState>, user: CurrentUser, Path(id): Pa
 ///
 /// # Errors
 /// As [`show`].
-pub async fn edit(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, frame: Frame) -> Result<Response> {
+pub async fn edit(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    frame: Frame,
+) -> Result<Response> {
     let row = plans::find(&state, user.id, &id).await?;
     let form = PlanForm::from_spec(&row.name, &row.notes, plans::plan_of(&row)?.spec());
     let page = form_page(&state, user.id, Some(row.id), form, Vec::new()).await?;
@@ -139,7 +160,12 @@ pub async fn update(
 ///
 /// # Errors
 /// As [`show`]; [`Error::Conflict`] when too many runs wait.
-pub async fn run(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, session: Session) -> Result<Response> {
+pub async fn run(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    session: Session,
+) -> Result<Response> {
     let row = plans::find(&state, user.id, &id).await?;
     start(&state, user.id, &row, &session).await
 }
@@ -148,7 +174,12 @@ pub async fn run(State(state): State<AppState>, user: CurrentUser, Path(id): Pat
 ///
 /// # Errors
 /// As [`show`].
-pub async fn copy(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, session: Session) -> Result<Response> {
+pub async fn copy(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    session: Session,
+) -> Result<Response> {
     let row = plans::find(&state, user.id, &id).await?;
     let copy = plans::copy(&state, user.id, &row).await?;
     flash(&session, FlashKind::Success, format!("This is a copy of “{}”.", row.name)).await?;
@@ -159,7 +190,12 @@ pub async fn copy(State(state): State<AppState>, user: CurrentUser, Path(id): Pa
 ///
 /// # Errors
 /// As [`show`]; [`Error::Conflict`] while a run of it is under way.
-pub async fn delete(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, session: Session) -> Result<Response> {
+pub async fn delete(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    session: Session,
+) -> Result<Response> {
     let row = plans::find(&state, user.id, &id).await?;
     plans::delete(&state, user.id, &row).await?;
     flash(&session, FlashKind::Success, format!("“{}” was deleted. Its runs are kept.", row.name)).await?;
@@ -199,7 +235,13 @@ async fn again(
     if faulty { frame.show_again(render).await } else { frame.show(render).await }
 }
 
-async fn form_page(state: &AppState, owner: UserId, id: Option<PlanId>, form: PlanForm, errors: Vec<FieldError>) -> Result<TestFormPage> {
+async fn form_page(
+    state: &AppState,
+    owner: UserId,
+    id: Option<PlanId>,
+    form: PlanForm,
+    errors: Vec<FieldError>,
+) -> Result<TestFormPage> {
     let hosts = hosts::usable(state, owner).await?.iter().map(ToString::to_string).collect();
     Ok(TestFormPage { id: id.map(|id| id.to_string()), form, errors, hosts })
 }
@@ -231,7 +273,9 @@ async fn missing_hosts(state: &AppState, owner: UserId, row: &PlanRow) -> Result
     for at in plans::hosts_of(row)? {
         match hosts::standing(state, owner, &at).await? {
             hosts::Standing::Usable => {}
-            hosts::Standing::Unproved(id) => missing.push(MissingHost { address: at.to_string(), id: Some(id.to_string()) }),
+            hosts::Standing::Unproved(id) => {
+                missing.push(MissingHost { address: at.to_string(), id: Some(id.to_string()) })
+            }
             hosts::Standing::Unknown => missing.push(MissingHost { address: at.to_string(), id: None }),
         }
     }

@@ -11,8 +11,8 @@ use crate::error::{Error, Result, see_other};
 use crate::render::{Frame, flash};
 use crate::runs::{self, report};
 use crate::state::AppState;
-use crate::store::runs::RunRow;
 use crate::store::RunId;
+use crate::store::runs::RunRow;
 
 /// Runs of the same test listed under a report.
 const SIBLINGS: i64 = 20;
@@ -43,7 +43,12 @@ pub async fn shared_run(state: &AppState, token: &str) -> Result<RunRow> {
 ///
 /// # Errors
 /// [`Error::NotFound`] for a run of somebody else.
-pub async fn show(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, frame: Frame) -> Result<Response> {
+pub async fn show(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    frame: Frame,
+) -> Result<Response> {
     let run = own_run(&state, &user, &id).await?;
     let share_path = run.share_token.as_ref().map(|token| format!("/r/{token}"));
     let share_url = share_path.as_ref().map(|path| state.url(path));
@@ -81,7 +86,12 @@ pub async fn stop(State(state): State<AppState>, user: CurrentUser, Path(id): Pa
 ///
 /// # Errors
 /// As [`show`].
-pub async fn share(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, session: Session) -> Result<Response> {
+pub async fn share(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    session: Session,
+) -> Result<Response> {
     let run = own_run(&state, &user, &id).await?;
     runs::share(&state, &run).await?;
     flash(&session, FlashKind::Success, "Anybody who has the link can now read this report.").await?;
@@ -92,7 +102,12 @@ pub async fn share(State(state): State<AppState>, user: CurrentUser, Path(id): P
 ///
 /// # Errors
 /// As [`show`].
-pub async fn unshare(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, session: Session) -> Result<Response> {
+pub async fn unshare(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    session: Session,
+) -> Result<Response> {
     let run = own_run(&state, &user, &id).await?;
     state.db.share_run(user.id, run.id, None).await?;
     flash(&session, FlashKind::Success, "The public link does not work any more.").await?;
@@ -103,7 +118,12 @@ pub async fn unshare(State(state): State<AppState>, user: CurrentUser, Path(id):
 ///
 /// # Errors
 /// As [`show`]; [`Error::Conflict`] while it is under way.
-pub async fn delete(State(state): State<AppState>, user: CurrentUser, Path(id): Path<String>, session: Session) -> Result<Response> {
+pub async fn delete(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    session: Session,
+) -> Result<Response> {
     let run = own_run(&state, &user, &id).await?;
     runs::delete(&state, &run).await?;
     flash(&session, FlashKind::Success, "The run was deleted.").await?;

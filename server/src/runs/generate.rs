@@ -136,7 +136,8 @@ impl<'a> Drive<'a> {
         self.live.push(Point::of(&window), summary);
         self.pending.push(window);
         self.store().await;
-        if self.plan.duration().is_some_and(|d| elapsed >= d) && self.live.look(Some(u32::MAX)).phase == Phase::Running {
+        if self.plan.duration().is_some_and(|d| elapsed >= d) && self.live.look(Some(u32::MAX)).phase == Phase::Running
+        {
             self.live.set_phase(Phase::Draining);
             if let Err(error) = self.state.db.drain_run(self.run.id).await {
                 tracing::warn!(run = %self.run.id, %error, "the run's state could not be stored");
@@ -175,7 +176,9 @@ impl<'a> Drive<'a> {
             match self.state.db.finish_run(self.run.id, ending).await {
                 Ok(_) if self.pending.is_empty() => break,
                 Ok(_) => tracing::warn!(run = %self.run.id, seconds = self.pending.len(), "seconds are not stored yet"),
-                Err(error) => tracing::error!(run = %self.run.id, %error, "the end of the run could not be stored; trying again"),
+                Err(error) => {
+                    tracing::error!(run = %self.run.id, %error, "the end of the run could not be stored; trying again")
+                }
             }
             tries -= 1;
             if tries == 0 {
@@ -208,7 +211,8 @@ impl<'a> Drive<'a> {
 /// # Errors
 /// If the database fails.
 pub async fn settle_interrupted(state: &AppState, run: &RunRow) -> Result<()> {
-    let detail = Some("The process that ran this test ended before the test did. What it had stored until then is shown.");
+    let detail =
+        Some("The process that ran this test ended before the test did. What it had stored until then is shown.");
     let points = state.db.points(run.id, -1).await?;
     let (Ok(plan), Some(last)) = (plan_of(run), points.last()) else {
         let ending = Ending { reason: EndReason::Interrupted.as_str(), detail, at: Timestamp::now(), result: None };

@@ -47,7 +47,8 @@ pub async fn look(state: &AppState, run: &RunRow) -> Result<View> {
     };
     let points = state.db.points(run.id, -1).await?;
     let result = result_of(run);
-    let elapsed_s = result.as_ref().map_or_else(|| points.last().map_or(0.0, |p| f64::from(p.t) + 1.0), |r| r.duration_s);
+    let elapsed_s =
+        result.as_ref().map_or_else(|| points.last().map_or(0.0, |p| f64::from(p.t) + 1.0), |r| r.duration_s);
     Ok(View { state: run_state, position, started_at: run.started_at.map(|t| t.0), elapsed_s, points, result })
 }
 

@@ -226,7 +226,9 @@ impl Db {
 
     /// Load begins now; false if the run was ended in the meantime.
     pub async fn start_run(&self, id: RunId, at: Timestamp) -> Result<bool> {
-        changed(writing!(self, pool => query(START).bind(id).bind(at).execute(pool).await.map(|done| done.rows_affected()))?)
+        changed(
+            writing!(self, pool => query(START).bind(id).bind(at).execute(pool).await.map(|done| done.rows_affected()))?,
+        )
     }
 
     /// Nothing new starts from now on.
@@ -236,7 +238,9 @@ impl Db {
 
     /// This process still works on the run.
     pub async fn touch_run(&self, id: RunId, at: Timestamp) -> Result<bool> {
-        changed(writing!(self, pool => query(HEARTBEAT).bind(id).bind(at).execute(pool).await.map(|done| done.rows_affected()))?)
+        changed(
+            writing!(self, pool => query(HEARTBEAT).bind(id).bind(at).execute(pool).await.map(|done| done.rows_affected()))?,
+        )
     }
 
     /// The run is over; false if it was already.
@@ -263,7 +267,9 @@ impl Db {
 
     /// Ends a run that still waits; false if it does not.
     pub async fn stop_queued_run(&self, id: RunId, at: Timestamp) -> Result<bool> {
-        changed(writing!(self, pool => query(STOP_QUEUED).bind(id).bind(at).execute(pool).await.map(|done| done.rows_affected()))?)
+        changed(
+            writing!(self, pool => query(STOP_QUEUED).bind(id).bind(at).execute(pool).await.map(|done| done.rows_affected()))?,
+        )
     }
 
     /// Runs under way whose process was last heard of before `before`.
@@ -280,7 +286,9 @@ impl Db {
 
     /// Deletes a run that is over, with its samples; false if it is not over or not there.
     pub async fn delete_run(&self, owner: UserId, id: RunId) -> Result<bool> {
-        changed(writing!(self, pool => query(DELETE).bind(id).bind(owner).execute(pool).await.map(|done| done.rows_affected()))?)
+        changed(
+            writing!(self, pool => query(DELETE).bind(id).bind(owner).execute(pool).await.map(|done| done.rows_affected()))?,
+        )
     }
 }
 

@@ -110,7 +110,8 @@ impl Db {
 
     /// The seconds after second `after` (−1 for all), in order.
     pub async fn points(&self, run: RunId, after: i64) -> Result<Vec<Point>> {
-        let rows: Vec<PointRow> = reading!(self, pool => query_as(POINTS).bind(run).bind(after).bind(MOST).fetch_all(pool).await)?;
+        let rows: Vec<PointRow> =
+            reading!(self, pool => query_as(POINTS).bind(run).bind(after).bind(MOST).fetch_all(pool).await)?;
         Ok(rows.into_iter().map(Point::from).collect())
     }
 
