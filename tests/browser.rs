@@ -1,5 +1,7 @@
 //! Journeys in Chromium, with pictures of what was seen on the way.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use harness::Server;
 use harness::browser::Browser;
 use harness::tools::Target;

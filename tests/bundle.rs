@@ -1,5 +1,7 @@
 //! The browser bundle as pages use it: every island that a page names is there, and pages without islands stay light.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use harness::tools::{Target, asked_for};
 use harness::user::{Reply, SignedIn};
 use harness::{Server, form_of};

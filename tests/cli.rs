@@ -1,5 +1,7 @@
 //! `oleada bench` and `oleada target` as a script sees them: documents, counts, exit codes.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use harness::tools::{Target, oleada, run_oleada};
 use serde_json::Value;
 

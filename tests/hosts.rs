@@ -1,4 +1,5 @@
 //! Ownership: what proves it, what does not, and what people are told. All on loopback, with proofs asked for.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -12,6 +13,8 @@ use tokio::net::TcpListener;
 
 /// A whole answer, head and body, as it goes over the wire.
 type Raw = Vec<u8>;
+/// Makes an answer from a path.
+type Answerer = fn(&str) -> Raw;
 
 /// A site that says exactly what it is told to, and remembers what it was asked.
 #[derive(Clone)]
@@ -19,7 +22,7 @@ struct Site {
     at: SocketAddr,
     pages: Arc<Mutex<HashMap<String, Raw>>>,
     /// For every other path; absent = 404.
-    otherwise: Arc<Mutex<Option<fn(&str) -> Raw>>>,
+    otherwise: Arc<Mutex<Option<Answerer>>>,
     asked: Arc<Mutex<Vec<String>>>,
 }
 

@@ -1,5 +1,7 @@
 //! The main job over plain HTTP, without a script: from signing up to comparing two runs of a test.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use harness::tools::Target;
 use harness::user::{Anonymous, SignedIn};
 use harness::{Server, form_of};

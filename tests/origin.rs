@@ -2,6 +2,8 @@
 //!
 //! In the test suite it runs small; `cargo xtask origin` runs it in full and writes the table.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use std::fmt::Write as _;
 use std::process::Command;
 

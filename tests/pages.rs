@@ -1,4 +1,5 @@
 //! Pages for people without scripts: forms that come back, errors in words, headers on everything.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
 use harness::db::TestDb;
 use harness::user::{Anonymous, email_of, password_of};

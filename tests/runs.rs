@@ -1,5 +1,7 @@
 //! A run's life: queue, stop, crash, shutdown; its ledger against the target's own count.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 use std::time::{Duration, Instant};
 
 use harness::tools::Target;

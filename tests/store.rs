@@ -1,4 +1,5 @@
 //! The contract of the store: every function on both databases, every statement prepared on both, the same schema in both.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -265,8 +266,11 @@ fn kind(name: &str) -> &'static str {
     }
 }
 
+/// Table, column, type, nullable.
+type Column = (String, String, String, bool);
+
 async fn schema(db: &Db) -> Schema {
-    let (columns, indexes): (Vec<(String, String, String, bool)>, Vec<String>) = match db {
+    let (columns, indexes): (Vec<Column>, Vec<String>) = match db {
         Db::Sqlite { read, .. } => (
             sqlx::query_as(
                 "select m.name, c.name, c.type, c.\"notnull\" = 0 and c.pk = 0

@@ -25,7 +25,7 @@ enum Command {
     /// The web application
     Serve(ServeArgs),
     /// One run from the terminal, without a database
-    Bench(cli::bench::Args),
+    Bench(Box<cli::bench::Args>),
     /// A practice target
     Target(cli::target::Args),
     /// Bring the database up to date and end

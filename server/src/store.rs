@@ -227,7 +227,7 @@ pub enum OpenError {
     Url(String),
     /// It cannot be reached or opened.
     #[error("the database cannot be opened: {0}")]
-    Open(#[source] sqlx::Error),
+    Open(sqlx::Error),
     /// It was made by a newer version.
     #[error(
         "the database was made by a newer version of Oleada (it has migration {0}, which this version does not know); use that version or another database"
@@ -238,7 +238,7 @@ pub enum OpenError {
     Changed(i64),
     /// A migration failed.
     #[error("the database could not be migrated: {0}")]
-    Migrate(#[source] MigrateError),
+    Migrate(MigrateError),
 }
 
 impl From<MigrateError> for OpenError {

@@ -86,7 +86,7 @@ pub async fn create(
             let id = plans::add(&state, user.id, &test).await?;
             saved(&state, user.id, id, run, &session).await
         }
-        Judged::Again(form, errors) => again(&state, user.id, None, form, errors, frame).await,
+        Judged::Again(form, errors) => again(&state, user.id, None, *form, errors, frame).await,
     }
 }
 
@@ -152,7 +152,7 @@ pub async fn update(
             plans::change(&state, user.id, row.id, &test).await?;
             saved(&state, user.id, row.id, run, &session).await
         }
-        Judged::Again(form, errors) => again(&state, user.id, Some(row.id), form, errors, frame).await,
+        Judged::Again(form, errors) => again(&state, user.id, Some(row.id), *form, errors, frame).await,
     }
 }
 
@@ -204,7 +204,7 @@ pub async fn delete(
 
 enum Judged {
     Test(forms::NewTest, bool),
-    Again(PlanForm, Vec<FieldError>),
+    Again(Box<PlanForm>, Vec<FieldError>),
 }
 
 /// A button that adds or removes a request shows the form again without judging it.
@@ -212,11 +212,11 @@ fn judge(mut form: PlanForm, action: FormAction, stored: Option<&PlanSpec>) -> J
     match action {
         FormAction::Save | FormAction::Run => match forms::read(&form, stored) {
             Ok(test) => Judged::Test(test, action == FormAction::Run),
-            Err(errors) => Judged::Again(form, errors),
+            Err(errors) => Judged::Again(Box::new(form), errors),
         },
         FormAction::AddRequest | FormAction::RemoveRequest(_) => {
             form.apply(action);
-            Judged::Again(form, Vec::new())
+            Judged::Again(Box::new(form), Vec::new())
         }
     }
 }
