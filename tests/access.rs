@@ -34,6 +34,7 @@ const ROUTES: &[Route] = &[
     Route("GET", "/hosts", SignIn, 200, 200),
     Route("POST", "/hosts", SignIn, 422, 422),
     Route("GET", "/hosts/{id}", SignIn, 404, 200),
+    Route("GET", "/hosts/{id}/token.txt", SignIn, 404, 200),
     Route("POST", "/hosts/{id}/verify", SignIn, 404, 400),
     Route("GET", "/tests", SignIn, 200, 200),
     Route("POST", "/tests", SignIn, 422, 422),

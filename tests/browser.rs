@@ -43,10 +43,15 @@ async fn from_sign_up_to_comparing_two_runs() {
     browser.click("button[name=action][value=run]").await.unwrap();
     browser.wait_until("run page", "return /^\\/runs\\/./.test(location.pathname)").await.unwrap();
 
-    // Live without a reload: the page's own script moves the chart while the run goes on.
+    // Live without a reload: the page's own script counts on while the run goes on.
+    browser.wait("html[data-islands=ready]").await.unwrap();
     browser.script("window.stayed = true").await.unwrap();
-    let moving = "const svg = document.querySelector('main svg path, main svg polyline, main svg circle'); return !!svg && window.stayed === true";
-    browser.wait_until("a live chart", moving).await.unwrap();
+    let sent = "[...document.querySelectorAll('.ledger-live dt')].find(d => d.innerText === 'Sent')?.nextElementSibling.innerText";
+    for more in ["window.first", "window.second"] {
+        browser.script(&format!("{more} = {sent}")).await.unwrap();
+        let moved = format!("return window.stayed === true && !!{more} && {sent} !== {more}");
+        browser.wait_until("one more second without a reload", &moved).await.unwrap();
+    }
     browser.picture("run-live", 1280, harness::browser::Scheme::Light).await.unwrap();
     // At the end the page fetches its report by itself.
     browser.wait("form[action$='/share']").await.unwrap();

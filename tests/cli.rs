@@ -96,6 +96,31 @@ fn a_maintained_load_keeps_its_clients() {
 }
 
 #[test]
+fn the_end_cuts_also_while_arrivals_wait_for_a_free_client() {
+    let target = Target::start().unwrap();
+    let (code, doc, _) = bench(&[
+        "--per-second",
+        "20",
+        "--max-clients",
+        "3",
+        "--duration",
+        "1s",
+        "--end",
+        "abort",
+        "--timeout",
+        "30s",
+        "--error-threshold",
+        "100",
+        &target.url("/hold/60000"),
+    ]);
+    assert_closed(&doc);
+    let l = |name: &str| doc["ledger"][name].as_u64().unwrap();
+    assert_eq!((code, l("planned"), l("sent"), l("aborted"), l("dropped")), (1, 20, 3, 3, 17), "{doc}");
+    assert!(doc["duration_s"].as_f64().unwrap() < 15.0, "{doc}");
+    assert_eq!(doc["in_flight_at_end_ms"].as_array().unwrap().len(), 3);
+}
+
+#[test]
 fn every_way_a_target_fails_is_an_outcome() {
     let target = Target::start().unwrap();
     for (path, column, kind) in [

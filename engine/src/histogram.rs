@@ -58,14 +58,6 @@ impl Histogram {
         self.sum_squares += other.sum_squares;
     }
 
-    /// Forgets everything; the memory is kept for the next record.
-    pub fn clear(&mut self) {
-        if let Some(hdr) = self.hdr.as_deref_mut().filter(|_| self.count > 0) {
-            hdr.reset();
-        }
-        *self = Histogram { hdr: self.hdr.take(), ..Histogram::default() };
-    }
-
     /// Number of times counted.
     pub fn count(&self) -> u64 {
         self.count
@@ -233,14 +225,5 @@ mod tests {
                 prop_assert!(Histogram::decode(&mut &bytes[..cut]).is_err());
             }
         }
-    }
-
-    #[test]
-    fn clear_keeps_nothing() {
-        let mut h = of(&[5, 6]);
-        h.clear();
-        assert_eq!(h, Histogram::default());
-        h.record(9);
-        assert_eq!(h, of(&[9]));
     }
 }

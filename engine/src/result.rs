@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
-use crate::plan::{Load, Plan, PlanSpec};
+use crate::plan::{Load, Plan, PlanSpec, Target};
 use crate::verdict::Verdict;
 use crate::window::{Ledger, Window};
 
@@ -192,17 +192,34 @@ pub struct RequestPlanDoc {
     pub basic_auth: bool,
 }
 
-/// Headers whose values are never shown.
-const SECRET_HEADERS: &[&str] = &[
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "x-api-key",
-    "x-auth-token",
-    "x-csrf-token",
-    "api-key",
-    "token",
+/// Headers whose values may be shown. Any other may hold a secret: names such as `PRIVATE-TOKEN` are invented every day.
+const SHOWN_HEADERS: &[&str] = &[
+    "accept",
+    "accept-charset",
+    "accept-encoding",
+    "accept-language",
+    "cache-control",
+    "connection",
+    "content-encoding",
+    "content-language",
+    "content-type",
+    "dnt",
+    "expect",
+    "host",
+    "if-modified-since",
+    "if-none-match",
+    "origin",
+    "pragma",
+    "range",
+    "te",
+    "upgrade-insecure-requests",
+    "user-agent",
+    "x-requested-with",
 ];
+
+/// Parts of the names of query parameters whose values are not shown.
+const SECRET_WORDS: &[&str] =
+    &["key", "token", "secret", "pass", "pwd", "sig", "auth", "session", "credential", "jwt", "code"];
 
 impl PlanDoc {
     /// What may be shown of `plan`.
@@ -210,7 +227,7 @@ impl PlanDoc {
         let spec: &PlanSpec = plan.spec();
         let requests = plan.requests().iter().zip(&spec.requests).map(|(request, written)| RequestPlanDoc {
             method: request.method.to_string(),
-            url: request.target.to_string(),
+            url: shown_url(&request.target),
             headers: written.headers.iter().map(|(n, v)| (n.clone(), shown_value(n, v))).collect(),
             body_bytes: request.body.as_ref().map(|b| b.len() as u64),
             basic_auth: written.basic_auth.is_some() || request.target.credentials.is_some(),
@@ -235,7 +252,20 @@ impl PlanDoc {
 }
 
 fn shown_value(name: &str, value: &str) -> String {
-    if SECRET_HEADERS.contains(&name.to_ascii_lowercase().as_str()) { "(hidden)".to_owned() } else { value.to_owned() }
+    if SHOWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) { value.to_owned() } else { "(hidden)".to_owned() }
+}
+
+/// A URL as it may be shown: without user and password, and without the values of query parameters that look secret.
+pub fn shown_url(target: &Target) -> String {
+    let url = target.to_string();
+    let Some((path, query)) = url.split_once('?') else { return url };
+    let hide = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) if SECRET_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word)) => {
+            format!("{name}=(hidden)")
+        }
+        _ => pair.to_owned(),
+    };
+    format!("{path}?{}", query.split('&').map(hide).collect::<Vec<_>>().join("&"))
 }
 
 /// Figures of one distribution, in ms.
@@ -523,7 +553,7 @@ impl Record<'_> {
     fn requests(&self) -> Vec<RequestDoc> {
         let one = |request: &crate::plan::Request, ledger: Ledger, latency: &Histogram| RequestDoc {
             method: request.method.to_string(),
-            url: request.target.to_string(),
+            url: shown_url(&request.target),
             ledger,
             latency_ms: Percentiles::of(latency),
         };
@@ -542,8 +572,8 @@ mod tests {
 
     fn plan() -> Plan {
         let request = RequestSpec {
-            url: "http://zoe:pa55@127.0.0.1:9900/".into(),
-            headers: vec![("Authorization".into(), "Bearer pa55".into()), ("X-Plain".into(), "seen".into())],
+            url: "http://zoe:pa55@127.0.0.1:9900/?page=2&Api_Key=pa55&b".into(),
+            headers: vec![("PRIVATE-TOKEN".into(), "pa55".into()), ("Accept".into(), "seen".into())],
             ..Default::default()
         };
         Plan::try_from(PlanSpec {
@@ -585,6 +615,7 @@ mod tests {
         let (plan, totals) = (plan(), Window::new(0, 1));
         let json = serde_json::to_string(&record(&plan, &totals).document(None)).unwrap();
         assert!(!json.contains("pa55") && !json.contains("zoe") && json.contains("seen"));
+        assert!(json.contains("http://127.0.0.1:9900/?page=2&Api_Key=(hidden)&b"), "{json}");
     }
 
     #[test]

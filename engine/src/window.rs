@@ -196,11 +196,6 @@ impl ErrorTable {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
 }
 
 /// Compares against the kept, shortened detail without allocating.
@@ -328,22 +323,6 @@ impl Window {
         };
     }
 
-    /// Empties the window for second `t`, keeping its memory.
-    pub fn reset(&mut self, t: u32) {
-        self.t = t;
-        self.ledger = Ledger::default();
-        self.counters = Counters::default();
-        self.histograms_mut().into_iter().for_each(Histogram::clear);
-        self.statuses.clear();
-        self.errors.clear();
-        for request in &mut self.requests {
-            request.ledger = Ledger::default();
-            request.latency.clear();
-        }
-        self.busiest_permille = 0;
-        self.peak_clients = 0;
-    }
-
     /// The stored form: a version byte, a JSON head with all counts, then the histograms.
     pub fn encode(&self) -> Vec<u8> {
         let head = Head {
@@ -456,13 +435,6 @@ mod tests {
         let mut later = bytes;
         later[0] = 2;
         assert!(Window::decode(&later).is_err());
-    }
-
-    #[test]
-    fn reset_leaves_nothing_behind() {
-        let mut w = sample(3, 50);
-        w.reset(4);
-        assert_eq!(w, Window::new(4, 2));
     }
 
     #[test]

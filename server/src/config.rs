@@ -48,7 +48,7 @@ pub struct ServeArgs {
     /// addresses must be named exactly (169.254.1.2/32)
     #[arg(long = "allow-target", env = "OLEADA_ALLOW_TARGET", value_name = "CIDR", value_delimiter = ',')]
     pub allow_target: Vec<String>,
-    /// Address at which people reach this installation, such as https://load.example. A public name makes the installation
+    /// Address at which people reach this installation, such as `https://load.example`. A public name makes the installation
     /// public even if it listens on loopback behind a proxy
     #[arg(long, env = "OLEADA_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,

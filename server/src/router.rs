@@ -52,6 +52,7 @@ fn routes() -> Router<AppState> {
         .route("/hosts/{id}", get(pages::hosts::show))
         .route("/hosts/{id}/verify", post(pages::hosts::verify))
         .route("/hosts/{id}/delete", post(pages::hosts::delete))
+        .route("/hosts/{id}/token.txt", get(pages::hosts::token_file))
         .route("/tests", get(pages::plans::list).post(pages::plans::create))
         .route("/tests/new", get(pages::plans::new))
         .route("/tests/{id}", get(pages::plans::show))

@@ -1,5 +1,7 @@
 //! Runs: put into the queue, stopped, shared, deleted; and what their stored states mean.
 
+use std::time::Duration;
+
 use oleada_app::view::{Figures, RunRow as ListRow, RunState};
 use oleada_engine::plan::{HostPort, Plan};
 use oleada_engine::result::{EndReason, ResultDoc};
@@ -57,8 +59,28 @@ pub async fn stop(state: &AppState, run: &RunRow) -> Result<()> {
         state.runs.hub.queue_changed();
         return Ok(());
     }
+    // Between leaving the queue and being driven a run is in neither place, for a moment.
+    for _ in 0..20 {
+        if let Some(live) = state.runs.hub.get(run.id) {
+            live.stop();
+            return Ok(());
+        }
+        match state.db.run(run.id).await? {
+            Some(now) if now.state == "verifying" => queue::pause(Duration::from_millis(50)).await,
+            _ => break,
+        }
+    }
+    Ok(())
+}
+
+/// Revokes the public link; whoever is reading by it is cut off.
+///
+/// # Errors
+/// If the database fails.
+pub async fn unshare(state: &AppState, run: &RunRow) -> Result<()> {
+    state.db.share_run(run.owner_id, run.id, None).await?;
     if let Some(live) = state.runs.hub.get(run.id) {
-        live.stop();
+        live.revoke_links();
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What every handler may use.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,17 +69,25 @@ impl AppState {
 
     /// An absolute URL of one of our paths, for links that leave the browser. `path` starts with `/`.
     pub fn url(&self, path: &str) -> String {
-        let base = self
-            .config
-            .public_url
-            .as_ref()
-            .map_or_else(|| format!("http://{}", self.address), |url| url.as_str().trim_end_matches('/').to_owned());
+        let base = self.config.public_url.as_ref().map_or_else(
+            || format!("http://{}", reachable(self.address)),
+            |url| url.as_str().trim_end_matches('/').to_owned(),
+        );
         format!("{base}{path}")
     }
 
     /// Whether this installation is for the people on this machine.
     pub fn is_local(&self) -> bool {
         self.config.mode == Mode::Local
+    }
+}
+
+/// Where this machine itself reaches the server: nobody can visit 0.0.0.0.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, address.port()).into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => (Ipv6Addr::LOCALHOST, address.port()).into(),
+        _ => address,
     }
 }
 

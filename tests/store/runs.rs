@@ -3,6 +3,7 @@
 use oleada_engine::window::Window;
 use oleada_server::store::plans::PlanText;
 use oleada_server::store::runs::{Ending, NewRun};
+use oleada_server::store::samples::Sample;
 use oleada_server::store::{Db, PlanId, RunId, Timestamp, UserId};
 
 use super::{on_each, user};
@@ -163,7 +164,7 @@ async fn seconds_are_stored_once_and_read_in_order() {
         let plan = db.add_plan(anna, TEXT).await.unwrap();
         let run = queue(db, anna, plan).await;
         for t in [2, 0, 1, 1, 700] {
-            db.add_sample(run, 0, &Window::new(t, 1)).await.unwrap();
+            db.add_sample(run, 0, &Sample::of(&Window::new(t, 1))).await.unwrap();
         }
         assert_eq!(db.count_samples(run).await.unwrap(), 4);
         let seconds =

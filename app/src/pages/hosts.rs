@@ -178,7 +178,12 @@ fn standing(page: &HostPage) -> AnyView {
 }
 
 fn new_test(address: &str) -> String {
-    let escaped: String = format!("http://{address}/")
+    // A host of TLS's own port is asked by TLS.
+    let url = match address.strip_suffix(":443") {
+        Some(name) => format!("https://{name}/"),
+        None => format!("http://{}/", address.strip_suffix(":80").unwrap_or(address)),
+    };
+    let escaped: String = url
         .bytes()
         .map(|b| {
             if b.is_ascii_alphanumeric() || b".-_~".contains(&b) {

@@ -170,10 +170,7 @@ impl Collector {
     fn judge(&mut self, window: &Window) {
         self.so_far.add(&window.ledger);
         self.arrivals.add(window.requests.first().map_or(&window.ledger, |first| &first.ledger));
-        // What has run to its end cannot be stopped any more.
-        if self.delivered.iter().all(|d| *d == u32::MAX) {
-            return;
-        }
+        // Also what has just run to its end is judged: a run that reached its threshold says so, however short it was.
         let spec = self.shared.plan.spec();
         let control = &self.shared.control;
         let errors = self.so_far.error_rate() * 100.0;

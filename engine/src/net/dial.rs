@@ -93,7 +93,11 @@ impl Origin {
     }
 
     fn shun(&self, address: IpAddr) {
-        self.shunned.borrow_mut().push((address, Instant::now() + SHUNNED));
+        let (mut shunned, until) = (self.shunned.borrow_mut(), Instant::now() + SHUNNED);
+        match shunned.iter_mut().find(|(a, _)| *a == address) {
+            Some((_, old)) => *old = until,
+            None => shunned.push((address, until)),
+        }
     }
 }
 

@@ -302,6 +302,8 @@ impl Worker {
             tokio::select! {
                 () = self.left.notified() => {}
                 () = self.stop.notified() => {}
+                // Past the end nobody is let in; what is in flight is then drained or cut.
+                () = reached_end(timer, self.end) => {}
             }
             self.wants_room.set(false);
             self.last_full.set(Some(Instant::now()));
@@ -354,6 +356,18 @@ impl Worker {
                 None => self.left.notified().await,
             }
         }
+    }
+}
+
+/// Returns at the plan's end; never if it has none.
+async fn reached_end(timer: &Timer, end: Option<Instant>) {
+    match end {
+        Some(end) => {
+            if timer.until(end).await.is_err() {
+                pause_until(end).await;
+            }
+        }
+        None => std::future::pending().await,
     }
 }
 

@@ -47,7 +47,7 @@ pub async fn own(
     headers: HeaderMap,
 ) -> Result<Response> {
     let run = own_run(&state, &user, &id).await?;
-    Ok(events(state, &run, &headers, &already))
+    Ok(events(state, &run, None, &headers, &already))
 }
 
 /// `GET /r/{token}/events`.
@@ -61,10 +61,10 @@ pub async fn shared(
     headers: HeaderMap,
 ) -> Result<Response> {
     let run = shared_run(&state, &token).await?;
-    Ok(events(state, &run, &headers, &already))
+    Ok(events(state, &run, Some(token), &headers, &already))
 }
 
-fn events(state: AppState, run: &RunRow, headers: &HeaderMap, already: &Already) -> Response {
+fn events(state: AppState, run: &RunRow, token: Option<String>, headers: &HeaderMap, already: &Already) -> Response {
     let last = headers
         .get("last-event-id")
         .and_then(|v| v.to_str().ok())
@@ -76,6 +76,8 @@ fn events(state: AppState, run: &RunRow, headers: &HeaderMap, already: &Already)
         queue: state.runs.hub.watch_queue(),
         state,
         live: None,
+        token,
+        revocations: None,
         seen: last,
         told: None,
         ready: VecDeque::new(),
@@ -95,6 +97,10 @@ struct Viewer {
     duration_s: Option<f64>,
     queue: watch::Receiver<u64>,
     live: Option<(std::sync::Arc<LiveRun>, watch::Receiver<u64>)>,
+    /// The public link by which this viewer came.
+    token: Option<String>,
+    /// How often links had been revoked when this viewer came.
+    revocations: Option<u32>,
     /// The last second sent.
     seen: Option<u32>,
     /// The last state sent.
@@ -132,6 +138,11 @@ impl Viewer {
         }
         if let Some((live, changes)) = &mut self.live {
             changes.mark_unchanged();
+            let revocations = live.revocations();
+            if self.token.is_some() && *self.revocations.get_or_insert(revocations) != revocations {
+                self.over = true;
+                return Ok(());
+            }
             let look = live.look(self.seen);
             if look.phase != Phase::Over {
                 let elapsed_s = report::elapsed_s(look.started_at);
@@ -146,7 +157,8 @@ impl Viewer {
 
     /// A run that waits, is over, or is driven by another process.
     async fn look_up(&mut self) -> Result<()> {
-        let Some(run) = self.state.db.run(self.id).await? else {
+        let run = self.state.db.run(self.id).await?;
+        let Some(run) = run.filter(|run| self.token.is_none() || run.share_token == self.token) else {
             self.finish();
             return Ok(());
         };

@@ -10,7 +10,7 @@ use tower_sessions::session_store::{Error, Result};
 use tower_sessions::{Expiry, SessionManagerLayer, SessionStore};
 
 use super::{INACTIVITY, USER};
-use crate::config::{Config, Mode};
+use crate::config::Config;
 use crate::store::sessions::SessionValues;
 use crate::store::{Db, Timestamp, UserId};
 
@@ -32,10 +32,10 @@ pub fn layer(db: &Db, config: &Config) -> SessionManagerLayer<Sessions> {
         .with_expiry(Expiry::OnInactivity(time::Duration::seconds(seconds)))
 }
 
-/// Whether browsers may send the cookie over TLS only: yes, unless this is a local installation or is said to be reached by
-/// plain HTTP.
+/// Whether browsers may send the cookie over TLS only: where people are said to come by TLS. A browser drops such a cookie on a
+/// plain address, and nobody could sign in.
 fn is_secure(config: &Config) -> bool {
-    config.public_url.as_ref().map_or(config.mode == Mode::Public, |url| url.scheme() == "https")
+    config.public_url.as_ref().is_some_and(|url| url.scheme() == "https")
 }
 
 /// Whether the request carries a cookie of ours.

@@ -2,7 +2,8 @@
 
 use oleada_app::plan_form::{PlanForm, RequestForm};
 use oleada_engine::plan::limits::{self, Bound};
-use oleada_engine::plan::{Credentials, FieldError, Load, Plan, PlanSpec, RequestSpec};
+use oleada_engine::plan::{Credentials, FieldError, Load, Plan, PlanSpec, RequestSpec, Target};
+use oleada_engine::result::shown_url;
 
 /// A test as it may be stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +63,7 @@ impl Reader {
             return name.to_owned();
         }
         let url = form.requests.first().map(|r| r.url.trim()).unwrap_or_default();
-        let shown = oleada_engine::plan::Target::parse(url).map(|t| t.to_string()).unwrap_or_default();
+        let shown = Target::parse(url).map(|t| shown_url(&t)).unwrap_or_default();
         shown.chars().take(limits::NAME_CHARS).collect()
     }
 

@@ -2,7 +2,8 @@
 
 use axum::Form;
 use axum::extract::State;
-use axum::response::Response;
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
 use oleada_app::FlashKind;
 use oleada_app::pages::hosts::{HostCheck, HostPage, HostProof, HostsPage, render_list, render_one};
 use oleada_app::view::FieldError;
@@ -72,6 +73,16 @@ pub async fn add(
         }
         Err(Refusal::Error(error)) => Err(error),
     }
+}
+
+/// `GET /hosts/{id}/token.txt`: the file to put on the host.
+pub async fn token_file(State(state): State<AppState>, user: CurrentUser, Id(id): Id<HostId>) -> Result<Response> {
+    let row = hosts::find(&state, user.id, id).await?;
+    let (name, body) = (format!("oleada-{}.txt", row.token), format!("oleada-{}", row.token));
+    let disposition = format!("attachment; filename=\"{name}\"");
+    let headers =
+        [(header::CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()), (header::CONTENT_DISPOSITION, disposition)];
+    Ok((headers, body).into_response())
 }
 
 /// `GET /hosts/{id}`

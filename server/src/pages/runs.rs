@@ -109,7 +109,7 @@ pub async fn unshare(
     session: Session,
 ) -> Result<Response> {
     let run = own_run(&state, &user, &id).await?;
-    state.db.share_run(user.id, run.id, None).await?;
+    runs::unshare(&state, &run).await?;
     flash(&session, FlashKind::Success, "The public link does not work any more.").await?;
     Ok(see_other(&format!("/runs/{}", run.id)))
 }

@@ -1,11 +1,14 @@
 //! Drives the engine for one run and stores its windows: the one place that knows where load is made.
 
+use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use oleada_engine::net::{self, Event, Options, RunEnd, Running};
+use oleada_engine::outcome::ErrorKind;
 use oleada_engine::plan::Plan;
 use oleada_engine::result::{EndReason, Point, Record, ResultDoc};
-use oleada_engine::window::{Ledger, Merge, Window};
+use oleada_engine::window::{Ledger, Merge, RequestWindow, Window};
 
 use super::live::{LiveRun, Phase};
 use super::{plan_of, queue};
@@ -14,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::hosts;
 use crate::state::AppState;
 use crate::store::runs::{Ending, RunRow};
+use crate::store::samples::Sample;
 use crate::store::{RunId, Timestamp};
 
 /// The only shard while one machine makes the load.
@@ -25,14 +29,26 @@ const LAST_TRIES: u32 = 6;
 
 /// Runs a claimed run to its end. Whatever happens, the run is not left "running".
 pub async fn drive(state: AppState, run: RunRow) {
-    let live = state.runs.hub.enter(run.id);
-    if let Err(error) = attempt(&state, &run, &live).await {
+    let entered = Entered { state: &state, run: run.id, live: state.runs.hub.enter(run.id) };
+    if let Err(error) = attempt(&state, &run, &entered.live).await {
         tracing::error!(run = %run.id, error = format!("{error:#}"), "run failed");
         if let Err(error) = settle_interrupted(&state, &run).await {
             tracing::error!(run = %run.id, %error, "the failed run cannot be stored as over; it will be tried again");
         }
     }
-    state.runs.hub.leave(run.id);
+}
+
+/// A run in the hub. It leaves whatever happens, a panic included: what is in the hub is not looked after by the queue.
+struct Entered<'a> {
+    state: &'a AppState,
+    run: RunId,
+    live: Arc<LiveRun>,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        self.state.runs.hub.leave(self.run);
+    }
 }
 
 async fn attempt(state: &AppState, run: &RunRow, live: &LiveRun) -> Result<()> {
@@ -47,6 +63,7 @@ async fn attempt(state: &AppState, run: &RunRow, live: &LiveRun) -> Result<()> {
             }
         }
         () = keep_alive(state, run.id) => {}
+        () = live.stop_is_asked() => {}
         () = state.shutdown.begun() => {
             state.db.unclaim_run(run.id).await?;
             return Ok(());
@@ -65,7 +82,8 @@ async fn attempt(state: &AppState, run: &RunRow, live: &LiveRun) -> Result<()> {
         policy: state.config.address_policy(),
         user_agent: format!("oleada/{} (+run {})", env!("CARGO_PKG_VERSION"), run.id),
         resolve: Vec::new(),
-        redirect_hosts: hosts::usable(state, run.owner_id).await?,
+        // Only what was confirmed a moment ago: the plan's own hosts.
+        redirect_hosts: Vec::new(),
     };
     match net::start(plan.clone(), options) {
         Ok(running) => Drive::new(state, run, live, &plan, &running).follow(running).await,
@@ -98,8 +116,8 @@ struct Drive<'a> {
     started_at: Timestamp,
     threads: u32,
     totals: Window,
-    /// Seconds that the database has not taken yet.
-    pending: Vec<Window>,
+    /// Seconds that the database has not taken yet, small as they are stored.
+    pending: VecDeque<Sample>,
 }
 
 impl<'a> Drive<'a> {
@@ -108,7 +126,7 @@ impl<'a> Drive<'a> {
         live.begin(started_at, running.stopper());
         tracing::info!(run = %run.id, "run started");
         let totals = Window::new(0, plan.requests().len());
-        Drive { state, run, live, plan, started_at, threads: running.threads(), totals, pending: Vec::new() }
+        Drive { state, run, live, plan, started_at, threads: running.threads(), totals, pending: VecDeque::new() }
     }
 
     async fn follow(mut self, mut running: Running) -> Result<()> {
@@ -116,6 +134,8 @@ impl<'a> Drive<'a> {
         let mut ending = false;
         loop {
             tokio::select! {
+                // A warm-up has no seconds to store; the run is alive all the same.
+                () = keep_alive(self.state, self.run.id) => {}
                 event = running.next() => match event {
                     Some(Event::Second(window)) => self.second(*window).await,
                     Some(Event::Finished(end)) => return self.finish(&end).await,
@@ -134,7 +154,7 @@ impl<'a> Drive<'a> {
         let elapsed = Duration::from_secs(u64::from(window.t) + 1);
         let summary = self.record(elapsed, None, None).document(None);
         self.live.push(Point::of(&window), summary);
-        self.pending.push(window);
+        self.pending.push_back(Sample::of(&window));
         self.store().await;
         if self.plan.duration().is_some_and(|d| elapsed >= d) && self.live.look(Some(u32::MAX)).phase == Phase::Running
         {
@@ -147,14 +167,14 @@ impl<'a> Drive<'a> {
 
     /// Writes what is pending, oldest first; what fails stays for the next second.
     async fn store(&mut self) {
-        while let Some(window) = self.pending.first() {
-            if let Err(error) = self.state.db.add_sample(self.run.id, SHARD, window).await {
-                tracing::error!(run = %self.run.id, t = window.t, %error, "a second could not be stored; trying again");
+        while let Some(sample) = self.pending.front() {
+            if let Err(error) = self.state.db.add_sample(self.run.id, SHARD, sample).await {
+                tracing::error!(run = %self.run.id, t = sample.point.t, %error, "a second could not be stored; trying again");
                 let over = self.pending.len().saturating_sub(PENDING);
                 self.pending.drain(..over);
                 return;
             }
-            self.pending.remove(0);
+            self.pending.pop_front();
         }
     }
 
@@ -220,11 +240,9 @@ pub async fn settle_interrupted(state: &AppState, run: &RunRow) -> Result<()> {
         return Ok(());
     };
     let mut totals = stored_totals(state, run.id, &plan, last.t + 1).await?;
-    let lost = lost_requests(&totals.ledger);
-    if lost != Ledger::default() {
-        let closing = Window { t: last.t + 1, ledger: lost, ..Window::default() };
+    if let Some(closing) = closing_second(&totals, last.t + 1) {
         totals.merge(&closing, Merge::OtherSecond);
-        state.db.add_sample(run.id, SHARD, &closing).await?;
+        state.db.add_sample(run.id, SHARD, &Sample::of(&closing)).await?;
     }
     let started_at = run.started_at.unwrap_or(run.queued_at);
     let duration = Duration::from_secs(u64::from(last.t) + 1);
@@ -266,6 +284,21 @@ async fn stored_totals(state: &AppState, run: RunId, plan: &Plan, end: u32) -> R
 /// What the engine uses when nobody says otherwise.
 fn machine_threads() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1))
+}
+
+/// The second that closes the ledger, of the whole and of every request; `None` if it is closed.
+fn closing_second(totals: &Window, t: u32) -> Option<Window> {
+    let ledger = lost_requests(&totals.ledger);
+    if ledger == Ledger::default() {
+        return None;
+    }
+    let of_request = |r: &RequestWindow| RequestWindow { ledger: lost_requests(&r.ledger), ..RequestWindow::default() };
+    let mut closing =
+        Window { t, ledger, requests: totals.requests.iter().map(of_request).collect(), ..Window::default() };
+    if ledger.aborted > 0 {
+        closing.errors.record(ErrorKind::Aborted, "the process that made the load ended", ledger.aborted);
+    }
+    Some(closing)
 }
 
 /// What has to be added so that the ledger closes.

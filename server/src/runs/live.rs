@@ -34,6 +34,7 @@ struct Seen {
     summary: Option<Arc<ResultDoc>>,
     stopper: Option<Stopper>,
     stop_asked: bool,
+    revoked: u32,
 }
 
 /// Where a driven run is.
@@ -178,6 +179,25 @@ impl LiveRun {
     /// Whether somebody asked to stop.
     pub fn stop_asked(&self) -> bool {
         read(&self.seen).stop_asked
+    }
+
+    /// Returns when somebody asks to stop; at once if that has happened.
+    pub async fn stop_is_asked(&self) {
+        let mut changes = self.changed.subscribe();
+        while !self.stop_asked() {
+            // The sender is this run's own, so it cannot be gone.
+            let _ = changes.changed().await;
+        }
+    }
+
+    /// Every link that was handed out until now shows nothing any more.
+    pub fn revoke_links(&self) {
+        self.change(|seen| seen.revoked += 1);
+    }
+
+    /// How often links were revoked.
+    pub fn revocations(&self) -> u32 {
+        read(&self.seen).revoked
     }
 
     fn change(&self, how: impl FnOnce(&mut Seen)) {

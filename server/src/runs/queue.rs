@@ -36,7 +36,11 @@ pub async fn work(state: AppState) {
         tokio::select! {
             () = state.shutdown.begun() => {}
             () = state.runs.wake.notified() => {}
-            Some(_) = running.join_next(), if !running.is_empty() => {}
+            Some(ended) = running.join_next(), if !running.is_empty() => {
+                if let Err(panicked) = ended {
+                    tracing::error!(error = %panicked, "driving a run failed; it will be settled as interrupted");
+                }
+            }
             () = pause(TICK) => recover(&state, before(SILENCE)).await,
         }
     }

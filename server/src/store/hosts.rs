@@ -30,7 +30,7 @@ statements! {
         where id = $1";
     FAILED = "
         update hosts
-        set state = case state when 'unverified' then 'unverified' else 'lost' end, checked_at = $2
+        set state = case when state = 'verified' and method = $3 then 'lost' else state end, checked_at = $2
         where id = $1";
     ADD_PROOF = "
         insert into proofs (id, host_id, at, method, passed, message, status, expected, seen)
@@ -191,7 +191,7 @@ impl Db {
             if proof.passed {
                 query(PASSED).bind(host).bind(proof.method).bind(proof.at).execute(&mut *tx).await?;
             } else {
-                query(FAILED).bind(host).bind(proof.at).execute(&mut *tx).await?;
+                query(FAILED).bind(host).bind(proof.at).bind(proof.method).execute(&mut *tx).await?;
             }
             query(ADD_PROOF)
                 .bind(ProofId::new())

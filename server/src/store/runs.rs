@@ -10,6 +10,13 @@ macro_rules! columns {
     };
 }
 
+/// For lists, which do not need the plan: it can hold megabytes of bodies.
+macro_rules! list_columns {
+    () => {
+        "id, owner_id, plan_id, name, '' as spec, state, end_reason, detail, queued_at, started_at, ended_at, result, share_token"
+    };
+}
+
 statements! {
     BY_ID = concat!("
         select ", columns!(), "
@@ -20,13 +27,13 @@ statements! {
         from runs
         where share_token = $1");
     RECENT = concat!("
-        select ", columns!(), "
+        select ", list_columns!(), "
         from runs
         where owner_id = $1
         order by queued_at desc, id desc
         limit $2");
     OF_PLAN = concat!("
-        select ", columns!(), "
+        select ", list_columns!(), "
         from runs
         where plan_id = $1
         order by queued_at desc, id desc

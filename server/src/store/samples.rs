@@ -76,15 +76,31 @@ impl From<PointRow> for Point {
     }
 }
 
+/// A second as it is stored; some kilobytes, where a [`Window`] holds megabytes.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// What charts read.
+    pub point: Point,
+    /// The whole window, encoded.
+    pub recorded: Vec<u8>,
+}
+
+impl Sample {
+    /// The stored form of a window.
+    pub fn of(window: &Window) -> Sample {
+        Sample { point: Point::of(window), recorded: window.encode() }
+    }
+}
+
 fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 impl Db {
     /// Stores a second and marks the run as alive. Storing the same second again changes nothing.
-    pub async fn add_sample(&self, run: RunId, shard: u32, window: &Window) -> Result<()> {
-        let (point, recorded) = (Point::of(window), window.encode());
-        let (shard, t) = (i64::from(shard), i64::from(window.t));
+    pub async fn add_sample(&self, run: RunId, shard: u32, sample: &Sample) -> Result<()> {
+        let Sample { point, recorded } = sample;
+        let (shard, t) = (i64::from(shard), i64::from(point.t));
         transaction!(self, tx => {
             query(ADD)
                 .bind(run)
