@@ -183,6 +183,9 @@ async fn b82_honest_owners_succeed() {
     // The front page of a site that answers everything, with the tag in its head.
     site.clear();
     *site.otherwise.lock().unwrap() = Some(|_| ok("<!doctype html><title>shop</title><p>Welcome"));
+    // A look for another proof takes nothing away from the one that counts; losing that one does.
+    assert!(is_verified(&check(&user, &page, "meta").await));
+    assert!(!is_verified(&check(&user, &page, "file").await));
     assert!(!is_verified(&check(&user, &page, "meta").await));
     site.put("/", ok(&format!("<!doctype html><html><head><meta name=\"oleada-verification\" content=\"{token}\"><title>x</title></head><body></body></html>")));
     assert!(is_verified(&check(&user, &page, "meta").await));

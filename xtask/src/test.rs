@@ -17,7 +17,8 @@ pub fn test(arguments: &[String]) -> Result<ExitCode> {
 
     let postgres = tools.postgres.as_deref().map(Postgres::start).transpose()?;
     let mut command = exec::cargo();
-    command.arg("test");
+    // All of it, so that one look at the output shows everything that is broken.
+    command.args(["test", "--no-fail-fast"]);
     if !names_a_package(arguments) {
         command.arg("--workspace");
     }

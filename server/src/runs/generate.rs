@@ -153,9 +153,11 @@ impl<'a> Drive<'a> {
         self.totals.merge(&window, Merge::OtherSecond);
         let elapsed = Duration::from_secs(u64::from(window.t) + 1);
         let summary = self.record(elapsed, None, None).document(None);
-        self.live.push(Point::of(&window), summary);
+        let point = Point::of(&window);
         self.pending.push_back(Sample::of(&window));
+        // Stored before it is shown, so that a crash takes away nothing that somebody has seen.
         self.store().await;
+        self.live.push(point, summary);
         if self.plan.duration().is_some_and(|d| elapsed >= d) && self.live.look(Some(u32::MAX)).phase == Phase::Running
         {
             self.live.set_phase(Phase::Draining);
