@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use crate::plan::{HostPort, HttpVersion, Plan};
+use crate::plan::{HostPort, Plan};
 use crate::result::EndReason;
 use crate::window::Window;
 
@@ -21,6 +21,7 @@ mod dial;
 mod dns;
 mod health;
 pub mod http1;
+mod http2;
 mod pace;
 mod policy;
 mod recorder;
@@ -70,9 +71,6 @@ pub enum StartError {
     /// The precise timer could not be made.
     #[error("The system has no precise timer for the generator (timerfd): {0}.")]
     Timer(std::io::Error),
-    /// HTTP/2 was asked for.
-    #[error("HTTP/2 is not available yet; choose HTTP 1.1 or “auto”.")]
-    NoHttp2,
     /// The open-files limit is below the number of clients.
     #[error(
         "The plan needs {needed} open connections, but this process may open only {available} files; raise the limit (ulimit -n)."
@@ -220,9 +218,6 @@ pub async fn preflight(plan: &Plan, options: &Options) -> Result<(), StartError>
 /// # Errors
 /// [`StartError`] when the machine lacks something; what the target does is never an error here.
 pub fn start(plan: Plan, options: Options) -> Result<Running, StartError> {
-    if plan.spec().http == HttpVersion::Http2 {
-        return Err(StartError::NoHttp2);
-    }
     let control = Arc::new(control::Control::new());
     let (events, receiver) = mpsc::unbounded_channel();
     let shared = Arc::new(shared::Shared::new(plan, options, control.clone())?);

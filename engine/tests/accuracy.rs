@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use common::target::{After, Target, header};
 use common::{MS, begin, finish, fixed, get, maintain, per_second, run, run_with, spec, threads};
-use oleada_engine::net::{AddressPolicy, Event, Options, StartError, preflight, start};
+use oleada_engine::net::{AddressPolicy, Event, Options, StartError, preflight};
 use oleada_engine::outcome::ErrorKind;
-use oleada_engine::plan::{AtEnd, HttpVersion, Load, Method, Plan, PlanSpec, Redirects, RequestSpec, Reuse};
+use oleada_engine::plan::{AtEnd, Load, Method, Plan, PlanSpec, Redirects, RequestSpec, Reuse};
 use oleada_engine::result::EndReason;
 
 fn pause(time: Duration) {
@@ -439,14 +439,6 @@ fn head_requests_and_own_headers() {
     let head = &target.seen()[0].head;
     assert!(head.find("X-B") < head.find("X-A") && header(head, "user-agent").as_deref() == Some("mine"), "{head}");
     assert_eq!(header(head, "accept").as_deref(), Some("*/*"));
-}
-
-#[test]
-fn what_cannot_start_says_why() {
-    let plan =
-        Plan::try_from(PlanSpec { http: HttpVersion::Http2, ..fixed(1, 1, "http://127.0.0.1:1/".into()) }).unwrap();
-    let error = start(plan, Options::default()).unwrap_err();
-    assert!(matches!(error, StartError::NoHttp2) && error.to_string().contains("HTTP/2"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::{Instant, SystemTime};
 
-use super::conn::{Around, Complete, Conn, Lost, Wire};
+use super::conn::{Around, Complete, Conn, Wire};
 use super::cookies::Jar;
 use super::dial::{DialTimes, Failure, dial};
 use super::http1::response::Reader;
@@ -240,7 +240,7 @@ impl Client {
                     }
                     return Ok(complete);
                 }
-                Err(Lost { untouched: true, .. }) if kept && !again && method.is_safe() => {
+                Err(lost) if (lost.refused || lost.untouched && kept) && !again && method.is_safe() => {
                     tally.reconnects += 1;
                     again = true;
                 }
@@ -276,6 +276,6 @@ impl Client {
         if worker.is_stopped() {
             return Err(Failure::plain(ErrorKind::Aborted));
         }
-        Ok(Conn { stream, used: false })
+        Conn::begin(stream, worker.shared.plan.spec().http, origin.scheme, &self.slot).await
     }
 }

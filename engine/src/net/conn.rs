@@ -9,19 +9,26 @@ use std::time::{Duration, Instant};
 
 use super::dial::{Failure, stream_kind, words};
 use super::http1::response::{AtEof, BadReply, Reader, interim_only};
+use super::http2::Http2;
 use super::slots::{Slot, Slots};
 use super::stream::Stream;
 use crate::outcome::ErrorKind;
+use crate::plan::{HttpVersion, Scheme};
 
 /// Reads of one connection in a row before others get their turn.
 const READS_IN_A_ROW: u32 = 16;
 
 /// An open connection.
-#[derive(Debug)]
 pub(super) struct Conn {
-    pub(super) stream: Stream,
+    link: Link,
     /// Has carried a request.
     pub(super) used: bool,
+}
+
+/// What is spoken on a connection.
+enum Link {
+    Http1(Stream),
+    Http2(Box<Http2>),
 }
 
 /// What happened on the wire for one request, over all its attempts and redirects.
@@ -48,7 +55,7 @@ pub(super) struct Around<'a> {
 impl Around<'_> {
     /// Sets the deadline of an exchange that began at `first_write` and last heard something at `heard`.
     #[inline]
-    fn arm(&self, first_write: Instant, heard: Instant) {
+    pub(super) fn arm(&self, first_write: Instant, heard: Instant) {
         let (whole, why) = (first_write + self.timeout, ErrorKind::Timeout);
         match self.idle_timeout.map(|idle| heard + idle).filter(|idle| *idle < whole) {
             Some(idle) => self.slots.arm(self.id, self.slot, idle, ErrorKind::IdleTimeout),
@@ -63,6 +70,15 @@ pub(super) struct Lost {
     pub(super) failure: Failure,
     /// The connection ended before any byte of the reply.
     pub(super) untouched: bool,
+    /// The target said that it has not looked at the request (HTTP/2).
+    pub(super) refused: bool,
+}
+
+impl Lost {
+    /// A failure after which nothing is tried again.
+    pub(super) fn of(failure: Failure) -> Lost {
+        Lost { failure, untouched: false, refused: false }
+    }
 }
 
 /// A complete reply; its head is in the reader.
@@ -74,12 +90,39 @@ pub(super) struct Complete {
 }
 
 impl Conn {
+    /// Speaks the version that was asked for and, over TLS, agreed upon. Gives up when `slot` fires.
+    pub(super) async fn begin(
+        stream: Stream,
+        asked: HttpVersion,
+        scheme: Scheme,
+        slot: &Slot,
+    ) -> Result<Conn, Failure> {
+        let http2 = match stream.agreed_on_http2() {
+            Some(agreed) => agreed,
+            // Without TLS nothing is agreed upon: who asks for HTTP/2 knows that the target speaks it.
+            None => asked == HttpVersion::Http2,
+        };
+        let link = match (http2, asked) {
+            (false, HttpVersion::Http2) => return Err(Failure::plain(ErrorKind::NoHttp2)),
+            (false, _) => Link::Http1(stream),
+            (true, _) => {
+                let begun = slot.guard(Box::pin(Http2::begin(stream, scheme))).await.map_err(Failure::plain)?;
+                Link::Http2(Box::new(begun?))
+            }
+        };
+        Ok(Conn { link, used: false })
+    }
+
     /// Whether an idle connection is still open, as far as is known without asking the system.
     pub(super) async fn is_alive(&mut self, scratch: &RefCell<Box<[u8]>>) -> bool {
+        let stream = match &mut self.link {
+            Link::Http1(stream) => stream,
+            Link::Http2(http2) => return Box::pin(http2.is_alive()).await,
+        };
         poll_fn(|cx| {
             let mut scratch = scratch.borrow_mut();
             loop {
-                match self.stream.poll_read(cx, &mut scratch) {
+                match stream.poll_read(cx, &mut scratch) {
                     Poll::Pending => return Poll::Ready(true),
                     Poll::Ready(Ok(n)) if n > 0 && interim_only(&scratch[..n]).is_some() => {}
                     Poll::Ready(_) => return Poll::Ready(false),
@@ -97,6 +140,11 @@ impl Conn {
         reader: &mut Reader,
         wire: &mut Wire,
     ) -> Result<Complete, Lost> {
+        self.used = true;
+        let stream = match &mut self.link {
+            Link::Http1(stream) => stream,
+            Link::Http2(http2) => return Box::pin(http2.exchange(around, bytes, reader, wire)).await,
+        };
         let mut exchange = Exchange {
             around,
             bytes,
@@ -110,8 +158,7 @@ impl Conn {
         let began = *exchange.wire.first_write.get_or_insert(exchange.last_heard);
         exchange.wire.first_byte = None;
         around.arm(began, exchange.last_heard);
-        self.used = true;
-        poll_fn(|cx| exchange.poll(&mut self.stream, cx)).await
+        poll_fn(|cx| exchange.poll(stream, cx)).await
     }
 }
 
@@ -159,7 +206,7 @@ impl Exchange<'_, '_> {
         match self.around.slot.fired() {
             Some(why) => {
                 self.wire.bytes_body += self.reader.body_bytes();
-                Poll::Ready(Err(Lost { failure: Failure::plain(why), untouched: false }))
+                Poll::Ready(Err(Lost::of(Failure::plain(why))))
             }
             None => {
                 self.around.slot.park(cx);
@@ -234,7 +281,7 @@ impl Exchange<'_, '_> {
                 let detail =
                     if untouched { "before the first byte of the reply" } else { "in the middle of the reply" };
                 let failure = Failure { kind: ErrorKind::ClosedEarly, detail: Cow::Borrowed(detail) };
-                Err(Lost { failure, untouched })
+                Err(Lost { failure, untouched, refused: false })
             }
             Err(bad) => Err(self.invalid(bad, &[])),
         }
@@ -243,7 +290,7 @@ impl Exchange<'_, '_> {
     fn lost(&mut self, error: &io::Error) -> Lost {
         let untouched = !self.reader.touched();
         self.wire.bytes_body += if untouched { 0 } else { self.reader.body_bytes() };
-        Lost { failure: Failure { kind: stream_kind(error), detail: words(error).into() }, untouched }
+        Lost { failure: Failure { kind: stream_kind(error), detail: words(error).into() }, untouched, refused: false }
     }
 
     fn invalid(&mut self, bad: BadReply, beginning: &[u8]) -> Lost {
@@ -258,6 +305,6 @@ impl Exchange<'_, '_> {
                 Failure { kind: ErrorKind::InvalidReply, detail: format!("{why}: “{shown}”").into() }
             }
         };
-        Lost { failure, untouched: false }
+        Lost::of(failure)
     }
 }

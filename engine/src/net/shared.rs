@@ -69,7 +69,8 @@ impl Shared {
         };
         let encrypted = prepared.iter().any(|p| p.target.scheme == Scheme::Https) || follows_to_tls(&plan);
         let tls = if encrypted {
-            Some(tls::connector(plan.spec().insecure).map_err(|e| StartError::Tls(e.to_string()))?)
+            let spec = plan.spec();
+            Some(tls::connector(spec.insecure, spec.http).map_err(|e| StartError::Tls(e.to_string()))?)
         } else {
             None
         };

@@ -16,6 +16,14 @@ pub(super) enum Stream {
 }
 
 impl Stream {
+    /// Whether both sides agreed on HTTP/2 in the handshake; `None` without TLS.
+    pub(super) fn agreed_on_http2(&self) -> Option<bool> {
+        match self {
+            Stream::Plain(_) => None,
+            Stream::Tls(tls) => Some(tls.get_ref().1.alpn_protocol() == Some(b"h2")),
+        }
+    }
+
     #[inline]
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self {

@@ -11,10 +11,10 @@ use rustls::{AlertDescription, CertificateError, ClientConfig, DigitallySignedSt
 use tokio_rustls::TlsConnector;
 
 use crate::outcome::ErrorKind;
-use crate::plan::Host;
+use crate::plan::{Host, HttpVersion};
 
 /// Builds the configuration. Sessions are not resumed: every connection shakes hands as a new visitor's would.
-pub(super) fn connector(insecure: bool) -> Result<TlsConnector, rustls::Error> {
+pub(super) fn connector(insecure: bool, http: HttpVersion) -> Result<TlsConnector, rustls::Error> {
     let provider = Arc::new(ring::default_provider());
     let algorithms = provider.signature_verification_algorithms;
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
@@ -23,12 +23,17 @@ pub(super) fn connector(insecure: bool) -> Result<TlsConnector, rustls::Error> {
     } else {
         builder.with_root_certificates(roots()).with_no_client_auth()
     };
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let offered: &[&[u8]] = match http {
+        HttpVersion::Auto => &[b"h2", b"http/1.1"],
+        HttpVersion::Http1 => &[b"http/1.1"],
+        HttpVersion::Http2 => &[b"h2"],
+    };
+    config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
     config.resumption = Resumption::disabled();
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// Mozilla's roots and those of the machine.
+/// Mozilla's roots and those of the machine (`SSL_CERT_FILE` and `SSL_CERT_DIR` say where they are).
 fn roots() -> RootCertStore {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let native = rustls_native_certs::load_native_certs();
@@ -111,6 +116,9 @@ pub(super) fn kind(error: &io::Error) -> Option<ErrorKind> {
             | AlertDescription::HandshakeFailure
             | AlertDescription::InsufficientSecurity,
         ) => ErrorKind::TlsProtocol,
+        Error::AlertReceived(AlertDescription::NoApplicationProtocol) | Error::NoApplicationProtocol => {
+            ErrorKind::NoHttp2
+        }
         _ => ErrorKind::Tls,
     })
 }

@@ -1,6 +1,7 @@
 //! What the engine's tests share: runs a plan and checks what must hold for every run.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+pub mod certs;
 pub mod target;
 
 use std::time::Duration;

@@ -102,6 +102,13 @@ impl Reader {
         self.head.set_cookie.clear();
     }
 
+    /// A head that was read elsewhere, by HTTP/2; this reader has nothing more to read.
+    pub(crate) fn take_over(&mut self, head: Head) {
+        self.state = State::Done;
+        self.touched = true;
+        self.head = head;
+    }
+
     /// The head; meaningful once the reply is complete.
     pub fn head(&self) -> &Head {
         &self.head
