@@ -91,3 +91,69 @@ fn byte_by_byte_over_the_limit_is_too_large_and_not_slow() {
     assert_eq!(read(&long, &every, false).result, Err(BadReply::HeadTooLarge));
     assert_eq!(read(&long, &[], false).result, Err(BadReply::HeadTooLarge));
 }
+
+/// Numbers that look random and are the same each time (xorshift64*).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % below.max(1)
+    }
+
+    /// Changes `bytes` in one place.
+    fn mutate(&mut self, bytes: &mut Vec<u8>, other: &[u8]) {
+        const TELLING: &[u8] = b"\r\n :;,0159afF\0\x7f\xff";
+        let at = self.roll(bytes.len() + 1);
+        let end = (at + self.roll(12)).min(bytes.len());
+        match self.roll(6) {
+            0 if at < bytes.len() => bytes[at] = TELLING[self.roll(TELLING.len())],
+            1 if at < bytes.len() => bytes[at] ^= 1 << self.roll(8),
+            2 => bytes.insert(at, TELLING[self.roll(TELLING.len())]),
+            3 => drop(bytes.drain(at..end)),
+            4 => {
+                let again = bytes[at..end].to_vec();
+                bytes.splice(at..at, again);
+            }
+            _ => {
+                let from = self.roll(other.len());
+                bytes.splice(at..end, other[from..].iter().copied());
+            }
+        }
+    }
+}
+
+#[test]
+fn twenty_thousand_spoilt_replies() {
+    const GOOD: &[&[u8]] = &[
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhelloHTTP/1.1 200 OK\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=\"b\"\r\nhello\r\n0A \r\n0123456789\r\n0\r\nX: y\r\n\r\n",
+        b"HTTP/1.1 103 Early\r\nLink: </x>\r\n\r\nHTTP/1.1 100\r\n\r\nHTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n",
+        b"http/1.0 200\r\nConnection: keep-alive\r\nSet-Cookie: a=1\r\ncontent-length: 3, 3\r\n\r\nabc",
+        b"HTTP/1.1 204 No Content\nServer: x\n\n",
+        b"\r\nHTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\nuntil the end",
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n\x00\x01",
+    ];
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut answers = [0u32; 3];
+    for round in 0..20_000 {
+        let mut bytes = GOOD[dice.roll(GOOD.len())].to_vec();
+        for _ in 0..dice.roll(6) {
+            let other = GOOD[dice.roll(GOOD.len())];
+            dice.mutate(&mut bytes, other);
+        }
+        let to_head = dice.roll(8) == 0;
+        let whole = read(&bytes, &[], to_head);
+        for cuts in [1, 3, 30] {
+            let cuts: Vec<usize> = (0..cuts).map(|_| dice.roll(bytes.len() + 1)).collect();
+            assert_eq!(read(&bytes, &cuts, to_head), whole, "round {round}: {} at {cuts:?}", bytes.escape_ascii());
+        }
+        let every: Vec<usize> = (0..bytes.len()).collect();
+        assert_eq!(read(&bytes, &every, to_head), whole, "round {round}: {}", bytes.escape_ascii());
+        answers[if whole.result.is_err() { 0 } else { 1 + usize::from(whole.complete.is_some()) }] += 1;
+    }
+    // Wrong, cut or ended by the close, and complete: the mixture has a fair share of each.
+    assert!(answers.iter().all(|n| *n > 1_000), "{answers:?}");
+}
