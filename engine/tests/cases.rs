@@ -530,3 +530,53 @@ fn b72_stop_means_stop() {
         assert!(end.duration < Duration::from_millis(3500));
     }
 }
+
+/// A target that reads a head, says `first`, and then answers when a body of `body` bytes has come; whether any of the
+/// body came with the head.
+fn asks_first(first: &'static str, body: usize) -> (std::net::SocketAddr, std::sync::Arc<AtomicU64>) {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (address, early) = (listener.local_addr().unwrap(), std::sync::Arc::new(AtomicU64::new(0)));
+    let seen = early.clone();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut buffer = [0; 4000];
+            let mut head = Vec::new();
+            while !head.windows(4).any(|w| w == b"\r\n\r\n") {
+                let n = stream.read(&mut buffer).unwrap_or(0);
+                head.extend_from_slice(&buffer[..n.max(1)]);
+            }
+            seen.fetch_add(u64::from(!head.ends_with(b"\r\n\r\n")), Ordering::SeqCst);
+            let _ = stream.write_all(first.as_bytes());
+            let _ = stream.read_exact(&mut buffer[..body]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
+        }
+    });
+    (address, early)
+}
+
+#[test]
+fn b41_a_body_waits_to_be_asked_for() {
+    let plan = |at: std::net::SocketAddr, requests| {
+        let mut plan = fixed(requests, 1, format!("http://{at}/"));
+        plan.requests[0].method = Method::Post;
+        plan.requests[0].headers = vec![("Expect".into(), "100-continue".into())];
+        plan.requests[0].body = Some("body".into());
+        plan
+    };
+    let (at, early) = asks_first("HTTP/1.1 100 Continue\r\n\r\n", 4);
+    let done = run(plan(at, 5));
+    assert_eq!((done.ledger().ok, early.load(Ordering::SeqCst)), (5, 0));
+    assert!(done.p(50.0) < 900.0, "{}", done.p(50.0));
+    let with_body = done.totals.counters.bytes_sent / 5;
+    // Nobody asks: it goes all the same, after a second.
+    let (at, early) = asks_first("", 4);
+    let done = run(plan(at, 1));
+    assert_eq!((done.ledger().ok, early.load(Ordering::SeqCst)), (1, 0));
+    assert!((990.0..3000.0).contains(&done.p(50.0)), "{}", done.p(50.0));
+    // The target has decided without it: it is not sent.
+    let (at, _) = asks_first("HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n", 4);
+    let done = run(plan(at, 2));
+    assert_eq!((done.ledger().status_4xx, done.totals.counters.opened), (2, 2));
+    assert_eq!(done.totals.counters.bytes_sent / 2, with_body - 4);
+}

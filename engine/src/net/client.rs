@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::{Instant, SystemTime};
 
-use super::conn::{Around, Complete, Conn, Wire};
+use super::conn::{Around, Complete, Conn, Message, Wire};
 use super::cookies::Jar;
 use super::dial::{DialTimes, Failure, dial};
 use super::http1::response::Reader;
@@ -44,6 +44,7 @@ struct Hop {
     target: Target,
     method: Method,
     bytes: Vec<u8>,
+    body_waits: bool,
 }
 
 impl Client {
@@ -129,11 +130,14 @@ impl Client {
         let worker = self.worker.clone();
         let prepared = &worker.shared.prepared[flight.index];
         let origin = worker.plan_origins[flight.index];
+        let mut message =
+            Message { bytes: &prepared.wire.bytes, method: prepared.method, body_waits: prepared.wire.body_waits };
         let mut complete = if self.jar.is_empty() {
-            self.attempt(flight, origin, &prepared.wire.bytes, prepared.method, wire, tally).await?
+            self.attempt(flight, origin, message, wire, tally).await?
         } else {
             let bytes = self.with_cookies(&prepared.target, &prepared.wire.bytes, prepared.wire.head_end);
-            self.attempt(flight, origin, &bytes, prepared.method, wire, tally).await?
+            message.bytes = &bytes;
+            self.attempt(flight, origin, message, wire, tally).await?
         };
         self.keep_cookies(&prepared.target);
         if self.reader.head().location.is_none() || worker.shared.plan.spec().redirects != Redirects::Follow {
@@ -148,7 +152,8 @@ impl Client {
             hops += 1;
             tally.followed += 1;
             let origin = worker.origin(&hop.target);
-            complete = Box::pin(self.attempt(flight, origin, &hop.bytes, hop.method, wire, tally)).await?;
+            let message = Message { bytes: &hop.bytes, method: hop.method, body_waits: hop.body_waits };
+            complete = Box::pin(self.attempt(flight, origin, message, wire, tally)).await?;
             (target, method) = (hop.target, hop.method);
             self.keep_cookies(&target);
         }
@@ -177,7 +182,7 @@ impl Client {
         };
         let built = request_bytes(request, &target, method, style);
         let bytes = self.with_cookies(&target, &built.bytes, built.head_end);
-        Some(Hop { target, method, bytes })
+        Some(Hop { target, method, bytes, body_waits: built.body_waits })
     }
 
     fn with_cookies(&self, target: &Target, bytes: &[u8], head_end: usize) -> Vec<u8> {
@@ -201,8 +206,7 @@ impl Client {
         &mut self,
         flight: &Flight,
         origin: usize,
-        bytes: &[u8],
-        method: Method,
+        message: Message<'_>,
         wire: &mut Wire,
         tally: &mut Tally,
     ) -> Result<Complete, Failure> {
@@ -223,7 +227,7 @@ impl Client {
                 None => Box::pin(self.open(flight, origin, wire)).await?,
             };
             let kept = conn.used;
-            self.reader.start(method == Method::Head);
+            self.reader.start(message.method == Method::Head);
             let around = Around {
                 slots: &worker.slots,
                 id: self.id,
@@ -232,7 +236,7 @@ impl Client {
                 timeout: worker.timeout,
                 idle_timeout: worker.idle_timeout,
             };
-            match conn.exchange(&around, bytes, &mut self.reader, wire).await {
+            match conn.exchange(&around, message, &mut self.reader, wire).await {
                 Ok(complete) => {
                     tally.reused += u64::from(kept);
                     if complete.reusable && worker.shared.reuse {
@@ -240,7 +244,7 @@ impl Client {
                     }
                     return Ok(complete);
                 }
-                Err(lost) if (lost.refused || lost.untouched && kept) && !again && method.is_safe() => {
+                Err(lost) if (lost.refused || lost.untouched && kept) && !again && message.method.is_safe() => {
                     tally.reconnects += 1;
                     again = true;
                 }

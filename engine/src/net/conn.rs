@@ -2,10 +2,13 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+
+use tokio::time::Sleep;
 
 use super::dial::{Failure, stream_kind, words};
 use super::http1::response::{AtEof, BadReply, Reader, interim_only};
@@ -13,10 +16,18 @@ use super::http2::Http2;
 use super::slots::{Slot, Slots};
 use super::stream::Stream;
 use crate::outcome::ErrorKind;
-use crate::plan::{HttpVersion, Scheme};
+use crate::plan::{HttpVersion, Method, Scheme};
 
 /// Reads of one connection in a row before others get their turn.
 const READS_IN_A_ROW: u32 = 16;
+
+/// How long a body waits for a target that does not say whether it wants it.
+const BODY_WAITS: Duration = Duration::from_secs(1);
+
+#[expect(clippy::disallowed_methods, reason = "a wait that nobody measures by the millisecond")]
+fn hold() -> Sleep {
+    tokio::time::sleep(BODY_WAITS)
+}
 
 /// An open connection.
 pub(super) struct Conn {
@@ -29,6 +40,26 @@ pub(super) struct Conn {
 enum Link {
     Http1(Stream),
     Http2(Box<Http2>),
+}
+
+/// A request, ready to be written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Message<'a> {
+    /// Head and body.
+    pub(super) bytes: &'a [u8],
+    pub(super) method: Method,
+    /// The body waits for the target to ask for it.
+    pub(super) body_waits: bool,
+}
+
+impl Message<'_> {
+    /// How much may be written at once.
+    fn unasked(&self) -> usize {
+        match self.body_waits {
+            false => self.bytes.len(),
+            true => self.bytes.windows(4).position(|w| w == b"\r\n\r\n").map_or(self.bytes.len(), |at| at + 4),
+        }
+    }
 }
 
 /// What happened on the wire for one request, over all its attempts and redirects.
@@ -132,22 +163,24 @@ impl Conn {
         .await
     }
 
-    /// Writes `bytes` and reads the reply.
+    /// Writes `message` and reads the reply.
     pub(super) async fn exchange(
         &mut self,
         around: &Around<'_>,
-        bytes: &[u8],
+        message: Message<'_>,
         reader: &mut Reader,
         wire: &mut Wire,
     ) -> Result<Complete, Lost> {
         self.used = true;
         let stream = match &mut self.link {
             Link::Http1(stream) => stream,
-            Link::Http2(http2) => return Box::pin(http2.exchange(around, bytes, reader, wire)).await,
+            Link::Http2(http2) => return Box::pin(http2.exchange(around, message.bytes, reader, wire)).await,
         };
         let mut exchange = Exchange {
             around,
-            bytes,
+            bytes: message.bytes,
+            may_write: message.unasked(),
+            hold: message.body_waits.then(|| Box::pin(hold())),
             written: 0,
             flushed: false,
             write_error: None,
@@ -165,6 +198,10 @@ impl Conn {
 struct Exchange<'a, 'b> {
     around: &'a Around<'b>,
     bytes: &'a [u8],
+    /// How much of them may be written as yet.
+    may_write: usize,
+    /// Ends when the body has waited long enough to be asked for.
+    hold: Option<Pin<Box<Sleep>>>,
     written: usize,
     flushed: bool,
     write_error: Option<io::Error>,
@@ -175,6 +212,9 @@ struct Exchange<'a, 'b> {
 
 impl Exchange<'_, '_> {
     fn poll(&mut self, stream: &mut Stream, cx: &mut Context<'_>) -> Poll<Result<Complete, Lost>> {
+        if self.hold.is_some() {
+            self.poll_hold(cx);
+        }
         if !self.flushed && self.write_error.is_none() {
             self.poll_write(stream, cx);
         }
@@ -193,6 +233,10 @@ impl Exchange<'_, '_> {
             };
             let done = self.took(n, skippable > 0, scratch);
             match done {
+                Ok(None) if self.hold.is_some() && self.reader.continued() => {
+                    self.let_body_go();
+                    self.poll_write(stream, cx);
+                }
                 Ok(None) => {}
                 Ok(Some(complete)) => return Poll::Ready(Ok(complete)),
                 Err(lost) => return Poll::Ready(Err(lost)),
@@ -215,9 +259,23 @@ impl Exchange<'_, '_> {
         }
     }
 
+    /// Lets the body go when it has waited long enough.
+    #[cold]
+    fn poll_hold(&mut self, cx: &mut Context<'_>) {
+        if self.hold.as_mut().is_some_and(|hold| hold.as_mut().poll(cx).is_ready()) {
+            self.let_body_go();
+        }
+    }
+
+    #[cold]
+    fn let_body_go(&mut self) {
+        self.hold = None;
+        self.may_write = self.bytes.len();
+    }
+
     fn poll_write(&mut self, stream: &mut Stream, cx: &mut Context<'_>) {
-        while self.written < self.bytes.len() {
-            match stream.poll_write(cx, &self.bytes[self.written..]) {
+        while self.written < self.may_write {
+            match stream.poll_write(cx, &self.bytes[self.written..self.may_write]) {
                 Poll::Ready(Ok(n)) => {
                     self.written += n;
                     self.wire.bytes_sent += n as u64;
@@ -227,6 +285,8 @@ impl Exchange<'_, '_> {
             }
         }
         match stream.poll_flush(cx) {
+            // There is a body that waits.
+            Poll::Ready(Ok(())) if self.may_write < self.bytes.len() => {}
             Poll::Ready(Ok(())) => {
                 self.flushed = true;
                 self.wire.last_write = Some(Instant::now());

@@ -12,6 +12,8 @@ pub(crate) struct RequestBytes {
     pub(crate) bytes: Vec<u8>,
     /// Where a `Cookie` line may be put in: before the empty line.
     pub(crate) head_end: usize,
+    /// There is a body, and the head asks whether it is wanted (`Expect: 100-continue`).
+    pub(crate) body_waits: bool,
 }
 
 /// What decides over the headers besides the request itself.
@@ -63,7 +65,11 @@ pub(crate) fn request_bytes(request: &Request, target: &Target, method: Method, 
     let head_end = bytes.len();
     bytes.extend_from_slice(b"\r\n");
     bytes.extend_from_slice(body.unwrap_or_default().as_bytes());
-    RequestBytes { bytes, head_end }
+    let expects = |(name, value): &&(String, String)| {
+        name.eq_ignore_ascii_case("expect") && value.trim().eq_ignore_ascii_case("100-continue")
+    };
+    let body_waits = body.is_some_and(|b| !b.is_empty()) && headers.iter().copied().any(|h| expects(&h));
+    RequestBytes { bytes, head_end, body_waits }
 }
 
 /// The method after a redirect, as browsers choose it.
@@ -119,6 +125,17 @@ mod tests {
             text(&empty, Method::Put, Style { close: true, ..STYLE })
                 .ends_with("Connection: close\r\nContent-Length: 0\r\n\r\n")
         );
+    }
+
+    #[test]
+    fn only_a_body_waits() {
+        let waits = |headers: &[(&str, &str)], body| {
+            let request = request(Method::Post, headers, body);
+            request_bytes(&request, &request.target, Method::Post, STYLE).body_waits
+        };
+        assert!(waits(&[("X", "1"), ("expect", "100-Continue")], Some("b")));
+        assert!(!waits(&[("Expect", "100-continue")], None) && !waits(&[("Expect", "100-continue")], Some("")));
+        assert!(!waits(&[("Expect", "else")], Some("b")) && !waits(&[], Some("b")));
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub struct Reader {
     /// Start of a head that came in pieces; empty (and without memory) otherwise.
     partial: Vec<u8>,
     touched: bool,
+    /// A 100 has come.
+    continued: bool,
     body: u64,
     head: Head,
 }
@@ -84,6 +86,7 @@ impl Reader {
             to_head: false,
             partial: Vec::new(),
             touched: false,
+            continued: false,
             body: 0,
             head: Head::default(),
         }
@@ -95,6 +98,7 @@ impl Reader {
         self.to_head = to_head;
         self.partial = Vec::new();
         self.touched = false;
+        self.continued = false;
         self.body = 0;
         self.head.status = 0;
         self.head.keep_alive = false;
@@ -107,6 +111,11 @@ impl Reader {
         self.state = State::Done;
         self.touched = true;
         self.head = head;
+    }
+
+    /// Whether the target has asked for the body (100).
+    pub(crate) fn continued(&self) -> bool {
+        self.continued
     }
 
     /// The head; meaningful once the reply is complete.
@@ -236,6 +245,7 @@ impl Reader {
     fn enter(&mut self, parsed: Parsed) -> Result<(), BadReply> {
         let interim = (100..200).contains(&parsed.status) && parsed.status != 101;
         if interim {
+            self.continued |= parsed.status == 100;
             return Ok(());
         }
         let bodiless = self.to_head || matches!(parsed.status, 101 | 204 | 304);
