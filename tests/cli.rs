@@ -223,6 +223,27 @@ fn the_report_as_text_names_the_ledger_and_the_verdict() {
 }
 
 #[test]
+fn a_signal_stops_the_run_and_the_report_still_comes() {
+    let target = Target::start().unwrap();
+    let child = std::process::Command::new(oleada())
+        .args(["bench", "-q", "--json", "--per-second", "50", "--duration", "60s", &target.url("/")])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    while target.count("/").unwrap() < 10 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let asked = std::process::Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(asked.success());
+    let output = child.wait_with_output().unwrap();
+    let doc: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_closed(&doc);
+    assert_eq!((output.status.code(), doc["end_reason"].as_str()), (Some(1), Some("stopped")));
+    assert!(doc["ledger"]["planned"].as_u64().unwrap() < 3000);
+}
+
+#[test]
 fn help_is_the_manual() {
     for command in [&["--help"][..], &["serve", "--help"], &["bench", "--help"], &["target", "--help"]] {
         let output = run_oleada(command);

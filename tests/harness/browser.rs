@@ -32,8 +32,23 @@ impl Drop for Driver {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // A driver that is killed leaves its browser behind; ours is the one with this folder.
+        for process in processes_naming(&self.folder) {
+            let _ = Command::new("kill").args(["-KILL", &process]).stderr(Stdio::null()).status();
+        }
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+/// Ids of the processes whose command line names a folder.
+fn processes_naming(folder: &std::path::Path) -> Vec<String> {
+    let named = folder.display().to_string();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter(|e| std::fs::read(e.path().join("cmdline")).is_ok_and(|c| String::from_utf8_lossy(&c).contains(&named)))
+        .filter_map(|e| e.file_name().into_string().ok())
+        .filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
+        .collect()
 }
 
 /// Light or dark.

@@ -1,6 +1,8 @@
 //! nginx, Apache and Yaws from Debian, each on a free loopback port with its own copy of two static pages and its own log.
 
+use std::cell::Cell;
 use std::fs;
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -63,6 +65,8 @@ pub struct WebServer {
     port: u16,
     child: Child,
     folder: PathBuf,
+    /// Bytes of the log that were taken.
+    read: Cell<u64>,
 }
 
 impl WebServer {
@@ -84,7 +88,7 @@ impl WebServer {
             Kind::Apache => apache(&program, &folder, port)?,
             Kind::Yaws => yaws(&program, &folder, port)?,
         };
-        let mut server = WebServer { kind, port, child, folder };
+        let mut server = WebServer { kind, port, child, folder, read: Cell::new(0) };
         server.wait()?;
         Ok(Some(server))
     }
@@ -109,7 +113,10 @@ impl WebServer {
     /// # Errors
     /// If the log cannot be read.
     pub fn take_log(&self) -> Result<Vec<Logged>> {
-        let path = self.folder.join("access.log");
+        let path = match self.kind {
+            Kind::Nginx | Kind::Apache => self.folder.join("access.log"),
+            Kind::Yaws => self.folder.join(format!("127.0.0.1:{}.access", self.port)),
+        };
         let mut size = 0;
         for _ in 0..100 {
             std::thread::sleep(Duration::from_millis(200));
@@ -119,10 +126,12 @@ impl WebServer {
             }
             size = now;
         }
-        let text = fs::read_to_string(&path)?;
-        // The server holds the file open for appending, so it is emptied, not replaced.
-        fs::OpenOptions::new().write(true).truncate(true).open(&path)?;
-        text.lines().map(parse).collect()
+        let mut file = fs::File::open(&path)?;
+        file.seek(SeekFrom::Start(self.read.get()))?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        self.read.set(self.read.get() + text.len() as u64);
+        text.lines().map(|line| if self.kind == Kind::Yaws { parse_common(line) } else { parse(line) }).collect()
     }
 
     fn wait(&mut self) -> Result<()> {
@@ -161,6 +170,16 @@ fn page(bytes: usize) -> Vec<u8> {
     let mut text = b"<!doctype html><title>A page</title>\n".to_vec();
     text.resize(bytes, b'o');
     text
+}
+
+/// `127.0.0.1 - - [date] "GET /small.html HTTP/1.1" 200 612 …`
+fn parse_common(line: &str) -> Result<Logged> {
+    let mut quoted = line.split('"').skip(1);
+    let request = quoted.next().with_context(|| format!("log line {line:?}"))?;
+    let mut rest = quoted.next().unwrap_or_default().split_whitespace();
+    let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
+    let status = rest.next().with_context(|| format!("log line {line:?}"))?.parse()?;
+    Ok(Logged { status, body: rest.next().and_then(|b| b.parse().ok()).unwrap_or(0), path })
 }
 
 fn parse(line: &str) -> Result<Logged> {
@@ -232,12 +251,25 @@ fn apache(program: &Path, folder: &Path, port: u16) -> Result<Child> {
 fn yaws(program: &Path, folder: &Path, port: u16) -> Result<Child> {
     let at = folder.display();
     let text = format!(
-        "logdir = {at}\nmax_connections = nolimit\nkeepalive_timeout = 30000\nlog_wrap_size = 0\ntrace = false
-         <server 127.0.0.1>\n port = {port}\n listen = 127.0.0.1\n docroot = {at}/pages\n access_log = true\n listen_backlog = 4096\n</server>\n"
+        "logdir = {at}\nebin_dir = {at}\nmax_connections = nolimit\nkeepalive_timeout = 30000\nlog_wrap_size = 0\ntrace = false\nuse_fdsrv = false
+         <server 127.0.0.1>\n port = {port}\n listen = 127.0.0.1\n docroot = {at}/pages\n access_log = true\n</server>\n"
     );
     fs::write(folder.join("yaws.conf"), text)?;
     let config = folder.join("yaws.conf").display().to_string();
-    spawn(program, folder, &["--conf", &config, "--id", &format!("oleada-{port}"), "--runmod", "crypto"])
+    let id = format!("oleada-{port}");
+    // Interactive, so that it stays our child; without a shell to read from.
+    let arguments =
+        ["-i", "--conf", &config, "--id", &id, "--mnesiadir", &at.to_string(), "--erlarg", "-noshell -noinput"];
+    let errors = fs::File::create(folder.join("error.log"))?;
+    Command::new(program)
+        .args(arguments)
+        // It keeps its state below the home folder.
+        .env("HOME", folder)
+        .stdin(Stdio::null())
+        .stdout(errors.try_clone()?)
+        .stderr(errors)
+        .spawn()
+        .with_context(|| format!("could not start {}", program.display()))
 }
 
 fn is_root() -> bool {

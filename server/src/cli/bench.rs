@@ -13,6 +13,8 @@ use oleada_engine::plan::{
 use oleada_engine::result::{EndReason, Point, Record, ResultDoc};
 use oleada_engine::window::{Merge, Window};
 
+use tokio::signal::unix::{SignalKind, signal};
+
 use super::{bench_report, units};
 use crate::clock;
 
@@ -288,11 +290,13 @@ impl Outcome {
     }
 }
 
-/// Follows the run second by second. The first Ctrl-C stops it, the second cuts it.
+/// Follows the run second by second. The first Ctrl-C or SIGTERM stops it, the second cuts it; a report comes in any case.
 async fn watch(mut running: Running, args: &Args, plan: &Plan) -> Result<Outcome, Refusal> {
     let stopper = running.stopper();
     let started_at = clock::rfc3339(running.started_at_unix_ms());
-    let (mut totals, mut points, mut interrupts) = (Window::new(0, plan.requests().len()), Vec::new(), 0);
+    let (mut totals, mut points, mut signals) = (Window::new(0, plan.requests().len()), Vec::new(), 0);
+    let listen = |kind| signal(kind).map_err(|e| Refusal(NO_START, format!("cannot listen to signals: {e}")));
+    let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
     loop {
         tokio::select! {
             event = running.next() => match event {
@@ -308,9 +312,9 @@ async fn watch(mut running: Running, args: &Args, plan: &Plan) -> Result<Outcome
                 Some(Event::Finished(end)) => return Ok(Outcome { totals, points, started_at, end }),
                 None => return Err(Refusal(FAILED, "the generator's threads ended without a result".to_owned())),
             },
-            Ok(()) = tokio::signal::ctrl_c() => {
-                interrupts += 1;
-                if interrupts == 1 { stopper.stop() } else { stopper.interrupt() }
+            Some(()) = async { tokio::select! { s = interrupt.recv() => s, s = terminate.recv() => s } } => {
+                signals += 1;
+                if signals == 1 { stopper.stop() } else { stopper.interrupt() }
             }
         }
     }
