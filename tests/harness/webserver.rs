@@ -146,7 +146,8 @@ impl WebServer {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        bail!("{} did not begin to listen", self.kind.name())
+        let said = fs::read_to_string(self.folder.join("error.log")).unwrap_or_default();
+        bail!("{} did not begin to listen: {said}", self.kind.name())
     }
 }
 
@@ -256,7 +257,8 @@ fn yaws(program: &Path, folder: &Path, port: u16) -> Result<Child> {
     );
     fs::write(folder.join("yaws.conf"), text)?;
     let config = folder.join("yaws.conf").display().to_string();
-    let id = format!("oleada-{port}");
+    // An Erlang atom: no dash.
+    let id = format!("oleada{port}");
     // Interactive, so that it stays our child; without a shell to read from.
     let arguments =
         ["-i", "--conf", &config, "--id", &id, "--mnesiadir", &at.to_string(), "--erlarg", "-noshell -noinput"];
