@@ -238,7 +238,8 @@ fn option_name(field: &str, urls: &[String]) -> String {
     option.to_owned()
 }
 
-/// Runs the command and returns the exit code that `RESULT` promises.
+/// Runs the command. The exit code is 0 when it finished and every limit held, 1 when a limit was broken, the run was cut short or
+/// nothing was answered, 2 for arguments that make no plan, 3 when it could not start.
 pub fn main(args: &Args) -> ExitCode {
     match run(args) {
         Ok(code) => ExitCode::from(code),
