@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "these commands read the environment: CARGO, PATH, CI")]
 
 mod apt;
+mod bench;
 mod bundle;
 mod exec;
 mod files;
@@ -48,6 +49,11 @@ enum Command {
         #[arg(last = true)]
         arguments: Vec<String>,
     },
+    /// Measure what a request costs the generator, beside wrk, ab, h2load and oha where they are installed
+    Bench(bench::Options),
+    /// Run a program on one core and tell what it used
+    #[command(hide = true)]
+    Measured(bench::Measured),
     /// Leave one self-contained release binary in target/dist/
     Dist,
     /// The whole check, as .ci/run does it
@@ -60,6 +66,8 @@ fn main() -> ExitCode {
         Command::Test { arguments } => test::test(&arguments),
         Command::Bundle(options) => bundle::bundle(&options).map(|()| ExitCode::SUCCESS),
         Command::Origin { without_yaws, arguments } => origin::origin(!without_yaws, &arguments),
+        Command::Bench(options) => bench::bench(&options),
+        Command::Measured(options) => bench::measured(&options),
         Command::Dist => run::dist(),
         Command::Ci => run::ci(),
     });

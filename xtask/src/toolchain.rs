@@ -243,6 +243,14 @@ pub fn for_tests(with_yaws: bool) -> Result<TestTools> {
     Ok(TestTools { programs, postgres })
 }
 
+/// nginx, installed where it is missing and may be; `None` after saying why it is not there.
+pub fn nginx() -> Option<PathBuf> {
+    if look(&NGINX).is_none() {
+        provide(NGINX.packages);
+    }
+    look(&NGINX)
+}
+
 /// Installs what it can, one package after the other if they do not go together: Ubuntu, say, has no Chromium of its own.
 fn provide(packages: &[&str]) {
     if packages.is_empty() {
