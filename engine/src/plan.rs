@@ -1,15 +1,35 @@
 //! What a run does. [`PlanSpec`] is what somebody wrote; [`Plan`] is what can run: valid by construction.
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 pub mod limits;
+pub mod request;
+pub mod scenario;
+pub mod template;
 pub mod url;
 
 use limits::Bound;
+pub use request::{Request, RequestSpec};
+use scenario::{AssertionFailure, DataSpec, Order, Pause};
 pub use url::{Credentials, Host, HostPort, Scheme, Target, TargetError};
+
+/// A part of a load that changes: from where the one before ended, linearly to its own value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stage {
+    /// Length in seconds; 0 is a step.
+    pub duration_s: f64,
+    /// Clients per second, or clients at once, at its end.
+    pub to: f64,
+}
+
+impl Stage {
+    /// Its length.
+    pub fn duration(&self) -> Duration {
+        Duration::try_from_secs_f64(self.duration_s).unwrap_or_default()
+    }
+}
 
 /// How clients arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,8 +89,8 @@ macro_rules! text_enum {
             /// The name in forms, JSON and on the command line.
             pub fn as_str(self) -> &'static str { match self { $($name::$variant => $text),+ } }
         }
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.write_str(self.as_str()) }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str(self.as_str()) }
         }
         impl std::str::FromStr for $name {
             type Err = String;
@@ -83,6 +103,7 @@ macro_rules! text_enum {
         }
     };
 }
+pub(crate) use text_enum;
 
 text_enum! {
     /// What happens to a connection after a reply.
@@ -149,35 +170,32 @@ impl Method {
     }
 }
 
-/// One request as written.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct RequestSpec {
-    /// Method.
-    pub method: Method,
-    /// Absolute URL.
-    pub url: String,
-    /// Headers in order; names may repeat.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub headers: Vec<(String, String)>,
-    /// Body text, sent as it is with a `Content-Length`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub body: Option<String>,
-    /// Basic authentication; wins over user and password in the URL.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub basic_auth: Option<Credentials>,
-}
-
 /// A plan as somebody wrote it. Absent fields have the defaults of [`limits`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlanSpec {
     /// How clients arrive.
     pub load: Load,
-    /// Length in seconds; absent for a fixed count that ends with its last request.
+    /// Length in seconds; absent for a fixed count that ends with its last request. With stages, their sum.
     pub duration_s: Option<f64>,
-    /// The list each client walks, in order.
+    /// How a rate or a maintained load changes, from its first value on; empty = as the load itself says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<Stage>,
+    /// The list each client walks.
     pub requests: Vec<RequestSpec>,
+    /// In order, or drawn by weight.
+    pub order: Order,
+    /// Time between a reply and the client's next request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub think: Option<Pause>,
+    /// Closed models: least time from one beginning of the list to the next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pause>,
+    /// Rows of values for variables.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataSpec>,
+    /// What a failed condition means.
+    pub assertion_failure: AssertionFailure,
     /// Whole exchange, first byte written to last byte read, in ms.
     pub timeout_ms: f64,
     /// No byte received for so long, in ms; absent = off.
@@ -207,7 +225,13 @@ impl Default for PlanSpec {
         PlanSpec {
             load: Load::PerTest { clients: limits::PER_TEST.default as u64 },
             duration_s: Some(limits::DURATION_S.default),
+            stages: Vec::new(),
             requests: Vec::new(),
+            order: Order::default(),
+            think: None,
+            pacing: None,
+            data: None,
+            assertion_failure: AssertionFailure::default(),
             timeout_ms: limits::TIMEOUT_MS.default,
             idle_timeout_ms: None,
             error_threshold: limits::ERROR_THRESHOLD.default,
@@ -237,19 +261,6 @@ pub struct FieldError {
 #[error("{}", .0.iter().map(|e| format!("{} {}", e.field, e.message)).collect::<Vec<_>>().join("; "))]
 pub struct PlanErrors(pub Vec<FieldError>);
 
-/// A request that can be sent: its URL is parsed, its headers are clean.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Request {
-    /// Method.
-    pub method: Method,
-    /// Where to.
-    pub target: Target,
-    /// Headers as given, user and password included as `Authorization`.
-    pub headers: Vec<(String, String)>,
-    /// Body bytes.
-    pub body: Option<String>,
-}
-
 /// A plan that can run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "PlanSpec", into = "PlanSpec")]
@@ -266,6 +277,10 @@ impl Plan {
     /// How clients arrive.
     pub fn load(&self) -> Load {
         self.spec.load
+    }
+    /// The stages of the load; empty where there are none.
+    pub fn stages(&self) -> &[Stage] {
+        &self.spec.stages
     }
     /// The requests each client walks; never empty.
     pub fn requests(&self) -> &[Request] {
@@ -301,13 +316,20 @@ impl Plan {
         }
         hosts
     }
+    /// How many requests a client makes each time: the whole list, or one that is drawn.
+    pub fn requests_per_walk(&self) -> u64 {
+        match self.spec.order {
+            Order::List => self.requests.len() as u64,
+            Order::Weighted => 1,
+        }
+    }
     /// How many requests the plan sends in all; `None` where it depends on response times.
     pub fn planned_requests(&self) -> Option<u64> {
         match self.load() {
             Load::FixedCount { requests, .. } => Some(requests),
             Load::Maintain { .. } => None,
             Load::PerTest { .. } | Load::PerSecond { .. } => {
-                Some(crate::arrivals::Arrivals::of(self)?.count() * self.requests.len() as u64)
+                Some(crate::arrivals::Arrivals::of(self)?.count() * self.requests_per_walk())
             }
         }
     }
@@ -322,8 +344,11 @@ impl From<Plan> for PlanSpec {
 impl TryFrom<PlanSpec> for Plan {
     type Error = PlanErrors;
 
-    fn try_from(spec: PlanSpec) -> Result<Plan, PlanErrors> {
+    fn try_from(mut spec: PlanSpec) -> Result<Plan, PlanErrors> {
         let mut check = Check(Vec::new());
+        if !spec.stages.is_empty() {
+            check.stages(&mut spec);
+        }
         check.load(&spec);
         check.inside(limits::TIMEOUT_MS, spec.timeout_ms);
         check.optional(limits::IDLE_TIMEOUT_MS, spec.idle_timeout_ms);
@@ -331,6 +356,17 @@ impl TryFrom<PlanSpec> for Plan {
         check.optional(limits::MAX_CLIENTS, spec.max_clients.map(f64::from));
         check.inside(limits::WARM_UP_S, spec.warm_up_s);
         check.optional(limits::MAX_RATE_MISSED, spec.max_rate_missed);
+        check.pause("think", spec.think);
+        check.pause("pacing", spec.pacing);
+        if spec.pacing.is_some() && spec.load.is_open() {
+            check.add(
+                "pacing",
+                "goes with maintained loads and fixed counts only: else the plan says when clients begin",
+            );
+        }
+        if let Some(data) = &spec.data {
+            check.data(data);
+        }
         if spec.requests.is_empty() {
             check.add("requests", "must name at least one address to request");
         }
@@ -376,11 +412,13 @@ impl Check {
                 return;
             }
             Load::PerTest { clients } => self.inside(limits::PER_TEST, clients as f64),
+            // Stages may begin with nobody.
+            Load::PerSecond { rate } if rate == 0.0 && !spec.stages.is_empty() => {}
             Load::PerSecond { rate } => self.inside(limits::RATE, rate),
             Load::Maintain { from, to } => {
                 self.inside(limits::FROM, f64::from(from));
                 self.inside(limits::TO, f64::from(to));
-                if from == 0 && to == 0 {
+                if from == 0 && to == 0 && spec.stages.is_empty() {
                     self.add("to", "must be at least 1 when the test starts with 0 clients");
                 }
             }
@@ -391,61 +429,59 @@ impl Check {
         }
     }
 
-    fn request(&mut self, index: usize, spec: &RequestSpec) -> Option<Request> {
+    /// Judges the stages, and sets what follows from them: the length, and the number of clients at the end.
+    fn stages(&mut self, spec: &mut PlanSpec) {
+        let given = spec.duration_s;
+        // One message for one fault: bad stages are no missing length.
+        spec.duration_s = given.or(Some(limits::DURATION_S.default));
+        let most = match spec.load {
+            Load::PerSecond { .. } => Bound { min: 0.0, ..limits::RATE },
+            Load::Maintain { .. } => limits::TO,
+            Load::PerTest { .. } | Load::FixedCount { .. } => {
+                return self.add("stages", "go with clients per second and maintained loads only");
+            }
+        };
+        if spec.stages.len() > limits::STAGES {
+            return self.add("stages", format!("may be at most {}", limits::STAGES));
+        }
         let before = self.0.len();
-        let target =
-            Target::parse(&spec.url).map_err(|e| self.add(format!("requests[{index}].url"), e.to_string())).ok();
-        let mut headers = spec.headers.clone();
-        if headers.len() > limits::HEADERS {
-            self.add(format!("requests[{index}].headers"), format!("may hold at most {} headers", limits::HEADERS));
-        }
-        for (name, value) in &headers {
-            if let Err(message) = check_header(name, value) {
-                self.add(format!("requests[{index}].headers"), message);
+        for (i, stage) in spec.stages.iter().enumerate() {
+            let length = Bound { field: "", min: 0.0, ..limits::DURATION_S };
+            if !length.contains(stage.duration_s) {
+                self.add(format!("stages[{i}].duration_s"), length.sentence());
             }
-        }
-        if spec.body.as_ref().is_some_and(|b| b.len() > limits::BODY_BYTES) {
-            self.add(format!("requests[{index}].body"), "is larger than 1 MB");
-        }
-        let credentials = spec.basic_auth.clone().or_else(|| target.as_ref().and_then(|t| t.credentials.clone()));
-        if let Some(credentials) = credentials {
-            let both = [&credentials.user, &credentials.password];
-            if both.iter().any(|t| t.len() > limits::CREDENTIAL_BYTES || t.chars().any(char::is_control))
-                || credentials.user.contains(':') && spec.basic_auth.is_some()
-            {
-                self.add(
-                    format!("requests[{index}].basic_auth"),
-                    "must be at most 1,024 bytes without control characters, and no colon in the user name",
-                );
+            if !most.contains(stage.to) {
+                self.add(format!("stages[{i}].to"), most.sentence());
+            } else if matches!(spec.load, Load::Maintain { .. }) && stage.to.fract() != 0.0 {
+                self.add(format!("stages[{i}].to"), "must be a whole number of clients");
             }
-            headers.push(("Authorization".to_owned(), credentials.authorization()));
         }
         if self.0.len() > before {
-            return None;
+            return;
         }
-        Some(Request { method: spec.method, target: target?, headers, body: spec.body.clone() })
+        let sum: f64 = spec.stages.iter().map(|stage| stage.duration_s).sum();
+        if given.is_some_and(|given| (given - sum).abs() > 1e-6) {
+            self.add("duration_s", format!("must be left out or be the sum of the stages, {sum} seconds"));
+        }
+        spec.duration_s = Some(sum);
+        let first = match &mut spec.load {
+            Load::PerSecond { rate } => *rate,
+            Load::Maintain { from, to } => {
+                *to = spec.stages.last().map_or(*to, |last| last.to as u32);
+                f64::from(*from)
+            }
+            Load::PerTest { .. } | Load::FixedCount { .. } => 0.0,
+        };
+        // A value holds for no time at all unless a stage of some length begins or ends with it.
+        let (mut from, mut anybody) = (first, false);
+        for stage in &spec.stages {
+            anybody |= stage.duration_s > 0.0 && (from > 0.0 || stage.to > 0.0);
+            from = stage.to;
+        }
+        if !anybody {
+            self.add("stages", "must have clients in at least one of them");
+        }
     }
-}
-
-/// A header name is a token (RFC 9110, 5.6.2); a value has no control characters but tab; framing is ours.
-fn check_header(name: &str, value: &str) -> Result<(), String> {
-    let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-    if name.is_empty() || !name.chars().all(token) {
-        return Err(format!(
-            "has a name that is not allowed: “{}”",
-            name.chars().take(40).collect::<String>().escape_debug()
-        ));
-    }
-    if name.len() + value.len() > limits::HEADER_BYTES {
-        return Err(format!("has a header longer than {} bytes: “{name}”", limits::HEADER_BYTES));
-    }
-    if value.chars().any(|c| c.is_control() && c != '\t') {
-        return Err(format!("has a line break or control character in the value of “{name}”"));
-    }
-    if ["content-length", "transfer-encoding"].contains(&name.to_ascii_lowercase().as_str()) {
-        return Err(format!("may not set “{name}”: it follows from the body"));
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -499,6 +535,26 @@ mod tests {
         assert_eq!(fields(PlanSpec { requests: vec![], ..good() }), ["requests"]);
         assert_eq!(fields(PlanSpec { load: Load::Maintain { from: 0, to: 0 }, ..good() }), ["to"]);
         assert_eq!(fields(PlanSpec { duration_s: None, ..good() }), ["duration_s"]);
+    }
+
+    #[test]
+    fn stages_are_judged_and_decide_the_length() {
+        let stages = |list: &[(f64, f64)]| list.iter().map(|&(duration_s, to)| Stage { duration_s, to }).collect();
+        let staged = |load, list| PlanSpec { load, duration_s: None, stages: stages(list), ..good() };
+        let maintain = Load::Maintain { from: 0, to: 0 };
+        let plan = Plan::try_from(staged(maintain, &[(2.0, 10.0), (0.0, 4.0), (3.0, 4.0)])).unwrap();
+        assert_eq!((plan.duration(), plan.load()), (Some(Duration::from_secs(5)), Load::Maintain { from: 0, to: 4 }));
+        assert_eq!(Plan::try_from(plan.spec().clone()).unwrap(), plan, "what is stored can be read again");
+        let plan = Plan::try_from(staged(Load::PerSecond { rate: 0.0 }, &[(10.0, 10.0)])).unwrap();
+        assert_eq!(plan.planned_requests(), Some(50));
+        assert_eq!(fields(staged(maintain, &[(1.0, 1.5), (-1.0, 2.0)])), ["stages[0].to", "stages[1].duration_s"]);
+        assert!(Plan::try_from(staged(maintain, &[(0.0, 5.0), (2.0, 0.0)])).is_ok());
+        assert_eq!(fields(staged(maintain, &[(0.0, 5.0)])), ["stages", "duration_s"]);
+        assert_eq!(fields(staged(Load::PerTest { clients: 5 }, &[(1.0, 1.0)])), ["stages"]);
+        assert_eq!(fields(PlanSpec { duration_s: Some(9.0), ..staged(maintain, &[(1.0, 1.0)]) }), ["duration_s"]);
+        assert_eq!(fields(staged(Load::PerSecond { rate: 0.0 }, &[(1.0, f64::NAN)])), ["stages[0].to"]);
+        let many = vec![(1.0, 1.0); limits::STAGES + 1];
+        assert_eq!(fields(staged(maintain, &many))[0], "stages");
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) fn request_bytes(request: &Request, target: &Target, method: Method, 
     let headers: Vec<&(String, String)> = request.headers.iter().filter(|(name, _)| !left_out(name)).collect();
     let set = |name: &str| headers.iter().any(|(n, _)| n.eq_ignore_ascii_case(name));
     let body = request.body.as_deref().filter(|_| with_body);
-    let mut bytes = Vec::with_capacity(256 + target.path.len() + body.map_or(0, str::len));
+    let mut bytes = Vec::with_capacity(256 + target.path.len() + body.map_or(0, <[u8]>::len));
     let mut put = |parts: &[&str]| parts.iter().for_each(|part| bytes.extend_from_slice(part.as_bytes()));
     put(&[method.as_str(), " ", &target.path, " HTTP/1.1\r\n"]);
     if !set("host") {
@@ -60,11 +60,11 @@ pub(crate) fn request_bytes(request: &Request, target: &Target, method: Method, 
         put(&["Connection: close\r\n"]);
     }
     if body.is_some() || matches!(method, Method::Post | Method::Put | Method::Patch) {
-        put(&["Content-Length: ", &body.map_or(0, str::len).to_string(), "\r\n"]);
+        put(&["Content-Length: ", &body.map_or(0, <[u8]>::len).to_string(), "\r\n"]);
     }
     let head_end = bytes.len();
     bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(body.unwrap_or_default().as_bytes());
+    bytes.extend_from_slice(body.unwrap_or_default());
     let expects = |(name, value): &&(String, String)| {
         name.eq_ignore_ascii_case("expect") && value.trim().eq_ignore_ascii_case("100-continue")
     };
@@ -92,7 +92,12 @@ mod tests {
             method,
             target: Target::parse("http://a.test:81/x?y").unwrap(),
             headers,
-            body: body.map(str::to_owned),
+            cookies: Vec::new(),
+            body: body.map(Vec::from),
+            filled: None,
+            extract: Vec::new(),
+            assert: Vec::new(),
+            weight: 1,
         }
     }
 

@@ -9,6 +9,7 @@ use super::control::Control;
 use super::dns::{Lookups, Resolver, overridden};
 use super::http1::{RequestBytes, Style, request_bytes};
 use super::{Options, StartError, health, tls};
+use crate::arrivals::Population;
 use crate::plan::{Host, HostPort, Load, Method, Plan, Reuse, Scheme, Target};
 
 /// Connections a worker needs besides its clients': event loop, timer, wake-up; and the process' own files.
@@ -54,7 +55,7 @@ impl Shared {
             .collect();
         let (tickets, clients) = match plan.load() {
             Load::FixedCount { requests, clients } => (requests, u64::from(clients).min(requests)),
-            Load::Maintain { from, to } => (0, u64::from(from.max(to))),
+            Load::Maintain { .. } => (0, Population::of(&plan).map_or(0, |all| u64::from(all.most()))),
             Load::PerTest { clients } => (0, u64::from(plan.max_clients()).min(clients)),
             Load::PerSecond { .. } => (0, u64::from(plan.max_clients())),
         };

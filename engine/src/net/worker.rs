@@ -230,12 +230,11 @@ impl Worker {
 
     /// Lets clients in by the plan.
     async fn let_in(self: Rc<Self>, timer: &Timer) {
-        let duration = self.shared.plan.duration();
-        match (self.shared.plan.load(), duration) {
-            (Load::Maintain { from, to }, Some(duration)) => {
-                self.maintain(timer, Population::new(from, to, duration)).await
-            }
-            (Load::FixedCount { requests, clients }, _) => {
+        if let Some(population) = Population::of(&self.shared.plan) {
+            return self.maintain(timer, &population).await;
+        }
+        match self.shared.plan.load() {
+            Load::FixedCount { requests, clients } => {
                 let share = self.shared.part_of(u64::from(clients).min(requests), self.index);
                 for n in 0..share {
                     if n % 256 == 255 {
@@ -250,16 +249,18 @@ impl Worker {
         }
     }
 
-    async fn maintain(self: &Rc<Self>, timer: &Timer, population: Population) {
+    async fn maintain(self: &Rc<Self>, timer: &Timer, population: &Population) {
         let warm_up = self.shared.plan.warm_up();
-        for k in (self.index as u32..population.most()).step_by(self.shared.threads) {
-            let Some(starts) = population.starts(k) else { continue };
+        let own = (self.index as u32..population.most()).step_by(self.shared.threads);
+        let mut spans: Vec<_> = own.flat_map(|k| population.spans(k)).collect();
+        spans.sort();
+        for (n, (starts, leaves)) in spans.into_iter().enumerate() {
             let at = if starts.is_zero() { self.start - warm_up } else { self.start + starts };
             if !self.reached(timer, at).await {
                 return;
             }
-            self.admit(Walk::Until(self.start + population.leaves(k)), false);
-            if k / self.shared.threads as u32 % 256 == 255 {
+            self.admit(Walk::Until(self.start + leaves), false);
+            if n % 256 == 255 {
                 tokio::task::yield_now().await;
             }
         }
@@ -272,7 +273,8 @@ impl Worker {
         let warm_up = plan.warm_up();
         if !warm_up.is_zero() {
             let rate = match plan.load() {
-                Load::PerSecond { rate } => rate,
+                // Stages may begin with nobody; whoever warms up wants somebody.
+                Load::PerSecond { rate } if rate > 0.0 => rate,
                 _ => all.count() as f64 / plan.duration().map_or(1.0, |d| d.as_secs_f64()),
             };
             for due in Arrivals::at_rate(rate, warm_up).shard(k, of) {

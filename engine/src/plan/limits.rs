@@ -78,6 +78,10 @@ pub const MAX_CLIENTS: Bound = bound("max_clients", 1.0, 100_000.0, 10_000.0, "c
 pub const WARM_UP_S: Bound = bound("warm_up_s", 0.0, 3600.0, 0.0, "seconds");
 /// Share of the planned rate that may be missed before the run ends.
 pub const MAX_RATE_MISSED: Bound = bound("max_rate_missed", 0.1, 100.0, 100.0, "%");
+/// Pauses of clients, in milliseconds.
+pub const PAUSE_MS: Bound = bound("pause_ms", 0.0, 3_600_000.0, 1000.0, "ms");
+/// Weight of a request among others.
+pub const WEIGHT: Bound = bound("weight", 1.0, 1_000_000.0, 1.0, "");
 /// Generator threads.
 pub const THREADS: Bound = bound("threads", 1.0, 256.0, 2.0, "threads");
 
@@ -96,11 +100,37 @@ pub const ALL: &[Bound] = &[
     MAX_CLIENTS,
     WARM_UP_S,
     MAX_RATE_MISSED,
+    PAUSE_MS,
+    WEIGHT,
     THREADS,
 ];
 
+/// Stages of one load.
+pub const STAGES: usize = 50;
 /// Requests in one test's list.
 pub const REQUEST_LIST: usize = 50;
+/// Places to fill in of one text.
+pub const TEMPLATE_PLACES: usize = 200;
+/// Members of one list of numbers.
+pub const NUMBER_MEMBERS: usize = 1000;
+/// Bytes of a variable's name.
+pub const VARIABLE_NAME_BYTES: usize = 64;
+/// Bytes of a value that is taken from a reply.
+pub const VARIABLE_BYTES: usize = 64 * 1024;
+/// Variables that one request sets.
+pub const EXTRACTS: usize = 20;
+/// Conditions on one reply.
+pub const ASSERTIONS: usize = 20;
+/// Bytes of a path, selector, regular expression or text to compare with.
+pub const EXPRESSION_BYTES: usize = 2000;
+/// Bytes of a reply's body that are kept for what extracts from it or looks at it; the rest is counted only.
+pub const READ_BODY_BYTES: usize = 1 << 20;
+/// Columns of a test's data.
+pub const DATA_COLUMNS: usize = 50;
+/// Rows of a test's data.
+pub const DATA_ROWS: usize = 100_000;
+/// Bytes of all values of a test's data.
+pub const DATA_BYTES: usize = 4 << 20;
 /// Bytes of a URL.
 pub const URL_BYTES: usize = 8192;
 /// Headers of one request.

@@ -182,6 +182,7 @@ impl Args {
             headers: self.header.clone(),
             body: body.clone(),
             basic_auth: self.basic_auth.clone(),
+            ..RequestSpec::default()
         });
         let spec = PlanSpec {
             load,
@@ -198,6 +199,7 @@ impl Args {
             max_clients: self.max_clients,
             warm_up_s: self.warm_up.as_secs_f64(),
             max_rate_missed: self.max_rate_missed,
+            ..PlanSpec::default()
         };
         if let Some(threads) = self.threads
             && !limits::THREADS.contains(threads as f64)

@@ -145,6 +145,7 @@ impl Reader {
             max_clients: self.optional(limits::MAX_CLIENTS, &form.max_clients).map(|n| n as u32),
             warm_up_s: self.optional(limits::WARM_UP_S, &form.warm_up_s).unwrap_or(0.0),
             max_rate_missed: self.optional(limits::MAX_RATE_MISSED, &form.max_rate_missed),
+            ..PlanSpec::default()
         }
     }
 
@@ -172,7 +173,14 @@ impl Reader {
             }
             (false, false) => Some(Credentials { user: user.to_owned(), password: form.auth_password.clone() }),
         };
-        RequestSpec { method, url: form.url.trim().to_owned(), headers, body: body(&form.body), basic_auth }
+        RequestSpec {
+            method,
+            url: form.url.trim().to_owned(),
+            headers,
+            body: body(&form.body),
+            basic_auth,
+            ..RequestSpec::default()
+        }
     }
 }
 
