@@ -1,7 +1,9 @@
 //! Times in microseconds, from 1 µs to 1 h, kept with 3 significant digits and merged without loss.
 
+use std::io::Read as _;
 use std::sync::Arc;
 
+use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram as Hdr;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
@@ -9,6 +11,9 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer}
 pub const LOWEST_US: u64 = 1;
 /// Longest time kept apart, in µs (one hour); longer ones count as this.
 pub const HIGHEST_US: u64 = 3_600_000_000;
+
+/// Most times that a stored histogram may hold; far more than one second has, and sums of them fit 64 bits.
+const MOST_STORED: u64 = u32::MAX as u64;
 
 /// Counts of times, with exact count, sum, minimum and maximum beside the buckets.
 ///
@@ -53,8 +58,8 @@ impl Histogram {
         ours.add(theirs).expect("all histograms have the same bounds");
         self.min_us = if self.count == 0 { other.min_us } else { self.min_us.min(other.min_us) };
         self.max_us = self.max_us.max(other.max_us);
-        self.count += other.count;
-        self.sum_us += other.sum_us;
+        self.count = self.count.saturating_add(other.count);
+        self.sum_us = self.sum_us.saturating_add(other.sum_us);
         self.sum_squares += other.sum_squares;
     }
 
@@ -141,20 +146,63 @@ impl Histogram {
         }
         let blob = bytes.get(..length).ok_or_else(|| DecodeError("cut short".into()))?;
         *bytes = &bytes[length..];
-        let read: Hdr<u64> =
-            Deserializer::new().deserialize(&mut &blob[..]).map_err(|e| DecodeError(format!("{e:?}").into()))?;
-        let mut hdr = empty_hdr();
-        hdr.add(&read).map_err(|e| DecodeError(format!("{e:?}").into()))?;
+        let hdr = read_buckets(blob)?;
         let mut next = || take::<8>(bytes).map(u64::from_le_bytes);
-        Ok(Histogram {
+        let read = Histogram {
             hdr: Some(hdr),
             count: next()?,
             min_us: next()?,
             max_us: next()?,
             sum_us: next()?,
             sum_squares: f64::from_bits(next()?),
-        })
+        };
+        if read.is_sound() { Ok(read) } else { Err(DecodeError("its figures contradict each other".into())) }
     }
+
+    /// Whether the exact figures can be those of the buckets.
+    fn is_sound(&self) -> bool {
+        let Some(hdr) = self.hdr.as_deref() else { return self.count == 0 };
+        let sums = |us: u64| u128::from(self.count) * u128::from(us);
+        (1..=MOST_STORED).contains(&self.count)
+            && hdr.len() == self.count
+            && LOWEST_US <= self.min_us
+            && self.min_us <= self.max_us
+            && self.max_us <= HIGHEST_US
+            && hdr.equivalent(hdr.min(), self.min_us)
+            && hdr.equivalent(hdr.max(), self.max_us)
+            && (sums(self.min_us)..=sums(self.max_us)).contains(&u128::from(self.sum_us))
+            && self.sum_squares.is_finite()
+            && self.sum_squares >= 0.0
+    }
+}
+
+/// Reads the buckets as [`Histogram::encode`] stores them. What the bytes ask room for is looked at first: the library
+/// makes room for whatever a damaged head says.
+fn read_buckets(blob: &[u8]) -> Result<Box<Hdr<u64>>, DecodeError> {
+    /// Cookie, length, offset, digits, both bounds, ratio.
+    const HEAD: usize = 40;
+    let foreign = || DecodeError("not a histogram of this program".into());
+    // A count takes 9 bytes at most.
+    let most = HEAD + 9 * empty_hdr().distinct_values();
+    let mut plain = Vec::new();
+    let deflated = blob.get(8..).ok_or_else(foreign)?;
+    ZlibDecoder::new(deflated)
+        .take(most as u64 + 1)
+        .read_to_end(&mut plain)
+        .map_err(|e| DecodeError(e.to_string().into()))?;
+    if !(HEAD..=most).contains(&plain.len()) {
+        return Err(foreign());
+    }
+    let (head, counts) = plain.split_at(HEAD);
+    let length = (counts.len() as u32).to_be_bytes();
+    let bounds = [LOWEST_US.to_be_bytes(), HIGHEST_US.to_be_bytes(), 1_f64.to_be_bytes()].concat();
+    let expected = [&length[..], &0_u32.to_be_bytes(), &3_u32.to_be_bytes(), &bounds].concat();
+    // The library cannot negate the smallest number, which is written as nine times 0xff; no count is so long.
+    if head[4..] != expected || counts.windows(9).any(|number| number == [0xff; 9]) {
+        return Err(foreign());
+    }
+    let read = Deserializer::new().deserialize(&mut &plain[..]);
+    read.map(Box::new).map_err(|e| DecodeError(format!("{e:?}").into()))
 }
 
 /// Two histograms are equal when they hold the same counts.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::limits;
 use crate::result::ResultDoc;
 
 /// What is compared.
@@ -51,6 +52,9 @@ impl FromStr for FailIf {
 
     fn from_str(text: &str) -> Result<FailIf, NotALimit> {
         let error = || NotALimit(text.chars().take(60).collect());
+        if text.len() > limits::CONDITION_BYTES {
+            return Err(error());
+        }
         let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         let at = compact.find(['<', '>']).ok_or_else(error)?;
         let (name, rest) = compact.split_at(at);
@@ -86,7 +90,10 @@ impl FromStr for FailIf {
                 _ => (value, 1.0),
             },
         };
-        let bound = number.parse::<f64>().ok().filter(|b| b.is_finite() && *b >= 0.0).ok_or_else(error)? * factor;
+        let bound = number.parse::<f64>().map_err(|_| error())? * factor;
+        if !bound.is_finite() || bound < 0.0 {
+            return Err(error());
+        }
         Ok(FailIf { metric, side, bound, text: compact })
     }
 }
@@ -151,7 +158,7 @@ mod tests {
         ] {
             assert_eq!(text.parse::<FailIf>().unwrap().bound, bound, "{text}");
         }
-        for bad in ["", "p95", "p94>1ms", "p95>x", "p95>-1", "errors>NaN%", "p95=3"] {
+        for bad in ["", "p95", "p94>1ms", "p95>x", "p95>-1", "errors>NaN%", "p95=3", "max>1e308s"] {
             assert!(bad.parse::<FailIf>().is_err(), "{bad}");
         }
     }

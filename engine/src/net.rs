@@ -16,7 +16,7 @@ mod client;
 mod collector;
 mod conn;
 mod control;
-mod cookies;
+pub mod cookies;
 mod dial;
 mod dns;
 mod health;

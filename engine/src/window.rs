@@ -84,6 +84,23 @@ impl Ledger {
         self.planned == self.sent + self.dropped && self.sent == self.finished()
     }
 
+    fn counts(&self) -> [u64; 12] {
+        [
+            self.planned,
+            self.sent,
+            self.dropped,
+            self.ok,
+            self.status_4xx,
+            self.status_5xx,
+            self.status_other,
+            self.timeout,
+            self.network,
+            self.invalid,
+            self.local,
+            self.aborted,
+        ]
+    }
+
     /// Adds all of `other`.
     pub fn add(&mut self, other: &Ledger) {
         self.planned += other.planned;
@@ -127,6 +144,21 @@ pub struct Counters {
 }
 
 impl Counters {
+    fn counts(&self) -> [u64; 10] {
+        [
+            self.client_us,
+            self.bytes_sent,
+            self.bytes_received,
+            self.bytes_body,
+            self.opened,
+            self.reused,
+            self.reconnects,
+            self.redirects_followed,
+            self.redirects_refused,
+            self.cpu_us,
+        ]
+    }
+
     /// Adds all of `other`.
     pub fn add(&mut self, other: &Counters) {
         self.client_us += other.client_us;
@@ -357,9 +389,7 @@ impl Window {
         let head = bytes.get(..length).ok_or_else(|| DecodeError("cut short".into()))?;
         bytes = &bytes[length..];
         let head: Head = serde_json::from_slice(head).map_err(|e| DecodeError(e.to_string().into()))?;
-        if head.requests.len() > limits::REQUEST_LIST {
-            return Err(DecodeError("too many requests".into()));
-        }
+        head.check()?;
         let mut window = Window {
             t: head.t,
             ledger: head.ledger,
@@ -376,6 +406,9 @@ impl Window {
         for ledger in head.requests {
             window.requests.push(RequestWindow { ledger, latency: Histogram::decode(&mut bytes)? });
         }
+        if !bytes.is_empty() {
+            return Err(DecodeError("longer than it says".into()));
+        }
         Ok(window)
     }
 }
@@ -390,6 +423,29 @@ struct Head {
     requests: Vec<Ledger>,
     busiest_permille: u32,
     peak_clients: u64,
+}
+
+/// Most that a stored second may count of anything, 4 TB for example: a day of such seconds still fits 64 bits.
+const MOST_STORED: u64 = 1 << 42;
+
+impl Head {
+    fn check(&self) -> Result<(), DecodeError> {
+        let bounded = |counts: &[u64]| counts.iter().all(|count| *count <= MOST_STORED);
+        let rows = &self.errors.0;
+        if self.requests.len() > limits::REQUEST_LIST
+            || rows.len() > limits::ERROR_ROWS + ErrorKind::ALL.len()
+            || self.statuses.keys().any(|status| usize::from(*status) >= limits::STATUS_CODES)
+        {
+            return Err(DecodeError("a list is too long".into()));
+        }
+        let sound = bounded(&self.ledger.counts())
+            && bounded(&self.counters.counts())
+            && self.requests.iter().all(|ledger| bounded(&ledger.counts()))
+            && self.statuses.values().all(|count| bounded(&[*count]))
+            && rows.iter().all(|row| bounded(&[row.count]))
+            && bounded(&[self.peak_clients]);
+        if sound { Ok(()) } else { Err(DecodeError("a count is larger than a second can hold".into())) }
+    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::plan::{Host, Scheme, Target};
-
-/// Cookies of one client, at most.
-const MOST: usize = 100;
+use crate::plan::{Host, Scheme, Target, limits};
 
 #[derive(Clone, Debug)]
 struct Cookie {
@@ -20,19 +17,20 @@ struct Cookie {
 
 /// The cookies of one client; takes no memory until one is set.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Jar(Vec<Cookie>);
+pub struct Jar(Vec<Cookie>);
 
 impl Jar {
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether no cookie is kept.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Keeps or deletes what `header`, a value of `Set-Cookie` in a reply from `target`, says.
-    pub(super) fn set(&mut self, target: &Target, header: &str, now: SystemTime) {
+    pub fn set(&mut self, target: &Target, header: &str, now: SystemTime) {
         let Some(cookie) = parse(target, header, now) else { return };
         self.0.retain(|c| !(c.name == cookie.name && c.host == cookie.host && c.path == cookie.path));
         if cookie.until.is_none_or(|until| until > now) {
-            if self.0.len() >= MOST {
+            if self.0.len() >= limits::COOKIES {
                 self.0.remove(0);
             }
             self.0.push(cookie);
@@ -40,7 +38,7 @@ impl Jar {
     }
 
     /// The header line for a request to `target`, with its line end.
-    pub(super) fn line(&self, target: &Target, now: SystemTime) -> Option<String> {
+    pub fn line(&self, target: &Target, now: SystemTime) -> Option<String> {
         let mut fitting: Vec<&Cookie> = self.0.iter().filter(|c| c.fits(target, now)).collect();
         if fitting.is_empty() {
             return None;
@@ -78,7 +76,10 @@ fn parse(target: &Target, header: &str, now: SystemTime) -> Option<Cookie> {
     let mut parts = header.split(';');
     let (name, value) = parts.next()?.split_once('=')?;
     let (name, value) = (name.trim(), value.trim());
-    if name.is_empty() || header.chars().any(|c| c.is_control() && c != '\t') {
+    if name.is_empty() || name.len() + value.len() > limits::COOKIE_BYTES {
+        return None;
+    }
+    if header.chars().any(|c| c.is_control() && c != '\t') {
         return None;
     }
     let host = host_text(&target.at.host);
@@ -98,7 +99,9 @@ fn parse(target: &Target, header: &str, now: SystemTime) -> Option<Cookie> {
         let (key, value) = part.split_once('=').unwrap_or((part, ""));
         let value = value.trim();
         match key.trim().to_ascii_lowercase().as_str() {
-            "path" if value.starts_with('/') => cookie.path = value.to_owned(),
+            "path" if value.starts_with('/') && value.len() <= limits::COOKIE_PATH_BYTES => {
+                cookie.path = value.to_owned();
+            }
             "secure" => cookie.secure = true,
             "domain" => {
                 let domain = value.trim_start_matches('.').to_ascii_lowercase();

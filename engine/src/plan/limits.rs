@@ -155,6 +155,14 @@ pub const COMPARED_RUNS: (usize, usize) = (2, 8);
 pub const RESPONSE_HEAD_BYTES: usize = 64 * 1024;
 /// Headers of a response that the engine reads before it calls the reply invalid.
 pub const RESPONSE_HEADERS: usize = 256;
+/// Cookies of one client; a new one takes the place of the oldest.
+pub const COOKIES: usize = 100;
+/// Bytes of a cookie, name and value together, that clients keep (RFC 6265bis, 5.6); longer ones are ignored.
+pub const COOKIE_BYTES: usize = 4096;
+/// Bytes of a cookie's path (RFC 6265bis, 5.6); a longer one is ignored.
+pub const COOKIE_PATH_BYTES: usize = 1024;
+/// Bytes of a condition such as `p95>300ms`.
+pub const CONDITION_BYTES: usize = 200;
 /// Distinct error rows kept in a result; the rest is summed under "other".
 pub const ERROR_ROWS: usize = 50;
 /// Characters of one error detail.

@@ -98,8 +98,8 @@ pub enum TargetError {
     /// Nothing was given.
     #[error("is empty; write an address such as http://127.0.0.1:9900/")]
     Empty,
-    /// Over [`limits::URL_BYTES`].
-    #[error("is longer than 8,192 bytes")]
+    /// Over [`limits::URL_BYTES`], as written or as sent.
+    #[error("is longer than 8,192 bytes (a character outside ASCII counts as up to 12)")]
     TooLong,
     /// CR, LF, NUL, tab or another control character.
     #[error("contains a control character (a line break, tab or NUL)")]
@@ -186,7 +186,12 @@ impl Target {
             user: percent_decode(url.username()),
             password: percent_decode(url.password().unwrap_or("")),
         });
-        Ok(Target { scheme, at: HostPort { host, port }, path, credentials })
+        let target = Target { scheme, at: HostPort { host, port }, path, credentials };
+        // Escapes may make it longer than what was written; a redirect may join two.
+        if target.to_string().len() > limits::URL_BYTES {
+            return Err(TargetError::TooLong);
+        }
+        Ok(target)
     }
 
     /// The value of the `Host` header: the default port is left out.

@@ -9,6 +9,8 @@ const LINE_BYTES: u32 = 16 * 1024;
 enum State {
     /// Digits of the size; so many seen.
     Size(u8),
+    /// White space after the size, before an extension or the end of the line.
+    Space,
     /// Anything up to the end of the size line.
     Extension,
     /// LF of the size line.
@@ -28,7 +30,8 @@ enum State {
     Done,
 }
 
-/// Reader of a chunked body (RFC 9112, 7.1). A bare LF ends a line as CRLF does.
+/// Reader of a chunked body (RFC 9112, 7.1). A bare LF ends a line as CRLF does, but not the data of a chunk: there it would
+/// hide a size that is one too large.
 #[derive(Clone, Debug)]
 pub(super) struct Chunked {
     state: State,
@@ -72,15 +75,15 @@ impl Chunked {
                 State::Size(n + 1)
             }
             (State::Size(0), _) => return Err(BadReply::Invalid("a chunk size is missing")),
-            (State::Size(_), b'\r') => State::SizeLf,
-            (State::Size(_) | State::Extension | State::SizeLf, b'\n') => self.after_size(),
-            (State::Size(_), b';' | b' ' | b'\t') => self.long(State::Extension)?,
-            (State::Size(_), _) => return Err(BadReply::Invalid("a chunk size is not hexadecimal")),
-            (State::Extension, b'\r') => State::SizeLf,
+            (State::Size(_) | State::Space | State::Extension, b'\r') => State::SizeLf,
+            (State::Size(_) | State::Space | State::Extension | State::SizeLf, b'\n') => self.after_size(),
+            (State::Size(_) | State::Space, b';') => self.long(State::Extension)?,
+            (State::Size(_) | State::Space, b' ' | b'\t') => self.long(State::Space)?,
+            (State::Size(_) | State::Space, _) => return Err(BadReply::Invalid("a chunk size is not hexadecimal")),
             (State::Extension, _) => self.long(State::Extension)?,
             (State::SizeLf, _) => return Err(BadReply::Invalid("a chunk size does not end in CRLF")),
             (State::DataCr, b'\r') => State::DataLf,
-            (State::DataCr | State::DataLf, b'\n') => {
+            (State::DataLf, b'\n') => {
                 (self.left, self.line) = (0, 0);
                 State::Size(0)
             }

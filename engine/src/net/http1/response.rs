@@ -254,13 +254,13 @@ impl Reader {
             State::Done
         } else if parsed.chunked {
             // Both framings at once: chunked wins, and nothing more is trusted to this connection.
-            keep_alive &= parsed.length_header.is_none() && parsed.minor > 0;
+            keep_alive &= parsed.length_header == Ok(None) && parsed.minor > 0;
             State::Chunked(Chunked::new())
         } else if parsed.other_coding {
             keep_alive = false;
             State::UntilClose
         } else {
-            match parsed.length_header {
+            match parsed.length_header? {
                 Some(0) => State::Done,
                 Some(n) => State::Length(n),
                 None => {
@@ -298,7 +298,10 @@ struct Parsed {
     minor: u8,
     status: u16,
     keep_alive: bool,
-    length_header: Option<u64>,
+    /// `Connection: close` was said; nothing that follows takes it back (RFC 9112, 9.3).
+    close: bool,
+    /// Wrong only where the length decides: elsewhere the framing is known whatever it says (RFC 9112, 6.3).
+    length_header: Result<Option<u64>, BadReply>,
     chunked: bool,
     other_coding: bool,
     location: Option<String>,
@@ -337,41 +340,45 @@ fn finish(fields: Fields<'_, '_>, start: usize, minor: u8, status: u16) -> Resul
         minor,
         status,
         keep_alive: minor > 0,
-        length_header: None,
+        close: false,
+        length_header: Ok(None),
         chunked: false,
         other_coding: false,
         location: None,
         set_cookie: Vec::new(),
     };
     for header in headers {
-        parsed.field(header)?;
+        parsed.field(header);
     }
     Ok(Some(parsed))
 }
 
 impl Parsed {
-    fn field(&mut self, header: &httparse::Header<'_>) -> Result<(), BadReply> {
+    fn field(&mut self, header: &httparse::Header<'_>) {
         let named = |name: &str| header.name.eq_ignore_ascii_case(name);
         match header.name.len() {
             8 if named("location") => self.location = Some(String::from_utf8_lossy(header.value).into_owned()),
             10 if named("connection") => {
                 for token in tokens(header.value) {
                     if token.eq_ignore_ascii_case(b"close") {
-                        self.keep_alive = false;
-                    } else if token.eq_ignore_ascii_case(b"keep-alive") && self.minor == 0 {
+                        self.close = true;
+                    } else if token.eq_ignore_ascii_case(b"keep-alive") {
                         self.keep_alive = true;
                     }
                 }
+                self.keep_alive &= !self.close;
             }
             10 if named("set-cookie") => self.set_cookie.push(String::from_utf8_lossy(header.value).into_owned()),
             14 if named("content-length") => {
-                for token in tokens(header.value) {
+                self.length_header = tokens(header.value).fold(self.length_header, |before, token| {
                     let value = number(token).ok_or(BadReply::Invalid("the Content-Length is not a number"))?;
-                    if self.length_header.is_some_and(|before| before != value) {
-                        return Err(BadReply::Invalid("two Content-Length values contradict each other"));
+                    match before? {
+                        Some(other) if other != value => {
+                            Err(BadReply::Invalid("two Content-Length values contradict each other"))
+                        }
+                        _ => Ok(Some(value)),
                     }
-                    self.length_header = Some(value);
-                }
+                });
             }
             17 if named("transfer-encoding") => {
                 let mut any = false;
@@ -383,7 +390,6 @@ impl Parsed {
             }
             _ => {}
         }
-        Ok(())
     }
 }
 
@@ -457,6 +463,11 @@ mod tests {
             (200, true, 1)
         );
         assert_eq!(complete(b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx"), (200, false, 1));
+        assert_eq!(
+            complete(b"HTTP/1.0 200 OK\r\nConnection: close, keep-alive\r\nContent-Length: 1\r\n\r\nx"),
+            (200, false, 1)
+        );
+        assert_eq!(complete(b"HTTP/1.1 304 x\r\nContent-Length: 5, 6\r\n\r\n"), (304, true, 0));
         assert_eq!(complete(b"HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 1\r\n\r\nx"), (200, false, 1));
         let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=\"b\"\r\nabc\r\n00A \r\n0123456789\r\n0\r\nX: y\r\n\r\n";
         assert_eq!(complete(chunked), (200, true, 13));
@@ -499,6 +510,8 @@ mod tests {
             b"HTTP/1.1 200 OK\r\nBad Header: 1\r\n\r\n",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1 1\r\na\r\n0\r\n\r\n",
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\na\r\n0\r\n\r\n",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1000000000000000\r\n",
         ] {
             let (_, fed) = read(bytes);
