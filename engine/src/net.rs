@@ -3,6 +3,7 @@
 //! Workers are single-threaded; each has its own connections, clients and recorder, and they meet once a second in the
 //! collector. Nothing on a worker's path takes a lock, touches an atomic or allocates for a request on a warm connection.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,8 @@ pub struct Options {
     pub user_agent: String,
     /// Addresses that win over name resolution.
     pub resolve: Vec<ResolveOverride>,
+    /// Name server that is asked instead of the system's; the hosts file still comes first.
+    pub dns_server: Option<SocketAddr>,
     /// Hosts that redirects may lead to, besides the plan's own.
     pub redirect_hosts: Vec<HostPort>,
 }
@@ -57,6 +60,7 @@ impl Default for Options {
             policy: AddressPolicy::local(),
             user_agent: concat!("oleada/", env!("CARGO_PKG_VERSION")).to_owned(),
             resolve: Vec::new(),
+            dns_server: None,
             redirect_hosts: Vec::new(),
         }
     }
@@ -198,7 +202,7 @@ impl Stopper {
 /// # Errors
 /// [`StartError::Name`] and [`StartError::Address`]. The run checks again at every connection.
 pub async fn preflight(plan: &Plan, options: &Options) -> Result<(), StartError> {
-    let resolver = Resolver::new(options.resolve.clone());
+    let resolver = Resolver::asking(options.resolve.clone(), options.dns_server);
     for at in plan.hosts() {
         let addresses = resolver
             .lookup_at(&at)

@@ -52,6 +52,8 @@ error_kinds! {
     IdleTimeout = "idle_timeout", Timeout, "The target sent nothing for longer than the idle timeout.";
     /// The connection was not made in time.
     ConnectTimeout = "connect_timeout", Timeout, "The connection was not established within the timeout.";
+    /// The name servers did not answer in time.
+    DnsTimeout = "dns_timeout", Timeout, "No name server answered within the timeout.";
     /// Name not found or resolver failed.
     Dns = "dns", Network, "The host name could not be resolved.";
     /// ECONNREFUSED.

@@ -120,6 +120,9 @@ pub struct ResultDoc {
     pub bytes: Bytes,
     /// Connections.
     pub connections: Connections,
+    /// Connections by the address they were made to, most first; at most [`ADDRESS_ROWS`](crate::plan::limits::ADDRESS_ROWS), then `other`.
+    #[serde(default)]
+    pub addresses: Vec<AddressDoc>,
     /// Redirects.
     pub redirects: RedirectCounts,
     /// Replies by status.
@@ -388,6 +391,15 @@ pub struct Connections {
     pub reconnects: u64,
 }
 
+/// Connections to one address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddressDoc {
+    /// Address and port; `other` in the last row sums up what has no row of its own.
+    pub address: String,
+    /// Connections opened.
+    pub connections: u64,
+}
+
 /// Redirects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RedirectCounts {
@@ -422,7 +434,7 @@ pub struct RequestDoc {
 }
 
 /// The machine that made the load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorDoc {
     /// Threads.
     pub threads: u32,
@@ -430,6 +442,12 @@ pub struct GeneratorDoc {
     pub cpu_s: f64,
     /// Most memory held, in MB.
     pub max_rss_mb: Option<f64>,
+    /// Requests sent by each thread.
+    #[serde(default)]
+    pub sent_by_thread: Vec<u64>,
+    /// Time in seconds, summed over threads, for which the machine kept them from running although they were due.
+    #[serde(default)]
+    pub stalled_s: f64,
 }
 
 /// One second of a run: a point of the charts, an entry of `seconds`, an event of the live page.
@@ -529,6 +547,7 @@ impl Record<'_> {
                 reused: counters.reused,
                 reconnects: counters.reconnects,
             },
+            addresses: self.addresses(),
             redirects: RedirectCounts { followed: counters.redirects_followed, refused: counters.redirects_refused },
             statuses: totals.statuses.iter().map(|(status, count)| (status.to_string(), *count)).collect(),
             errors: totals
@@ -544,10 +563,19 @@ impl Record<'_> {
                 threads: self.threads,
                 cpu_s: round3(counters.cpu_us as f64 / 1e6),
                 max_rss_mb: self.max_rss_mb.map(round3),
+                sent_by_thread: totals.sent_by_thread.clone(),
+                stalled_s: round3(counters.stalled_us as f64 / 1e6),
             },
             peak_clients: totals.peak_clients,
             seconds,
         }
+    }
+
+    fn addresses(&self) -> Vec<AddressDoc> {
+        let table = &self.totals.addresses;
+        let rows = table.rows().into_iter().map(|(address, n)| (address.to_string(), n));
+        let other = (table.other() > 0).then(|| ("other".to_owned(), table.other()));
+        rows.chain(other).map(|(address, connections)| AddressDoc { address, connections }).collect()
     }
 
     fn requests(&self) -> Vec<RequestDoc> {
@@ -568,7 +596,7 @@ impl Record<'_> {
 mod tests {
     use super::*;
     use crate::outcome::Outcome;
-    use crate::plan::RequestSpec;
+    use crate::plan::{RequestSpec, limits};
 
     fn plan() -> Plan {
         let request = RequestSpec {
@@ -640,5 +668,22 @@ mod tests {
         assert_eq!(doc.in_flight_at_end_ms, [3.0, 1.0]);
         assert_eq!(doc.seconds.unwrap()[0].ok, 4);
         assert_eq!(doc.requests.len(), 1);
+    }
+
+    #[test]
+    fn documents_of_earlier_versions_can_be_read() {
+        let plan = plan();
+        let mut totals = Window::new(0, 1);
+        (0..40).for_each(|n| totals.addresses.record(([127, 0, 0, 1], n).into(), 1));
+        let doc = record(&plan, &totals).document(None);
+        assert_eq!((doc.addresses.len(), doc.addresses[limits::ADDRESS_ROWS].address.as_str()), (33, "other"));
+        assert_eq!(doc.addresses.iter().map(|a| a.connections).sum::<u64>(), 40);
+        let mut json = serde_json::to_value(&doc).unwrap();
+        let fields = json.as_object_mut().unwrap();
+        assert!(fields.remove("addresses").is_some());
+        let generator = fields["generator"].as_object_mut().unwrap();
+        assert!(generator.remove("sent_by_thread").is_some() && generator.remove("stalled_s").is_some());
+        let earlier: ResultDoc = serde_json::from_value(json).unwrap();
+        assert_eq!(earlier, ResultDoc { addresses: Vec::new(), ..doc });
     }
 }

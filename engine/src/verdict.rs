@@ -10,6 +10,9 @@ const LATE_P50_US: u64 = 2_000;
 const LATE_P99_US: u64 = 20_000;
 /// Share of a processor, in permille, from which a worker counts as saturated.
 const SATURATED_PERMILLE: u64 = 950;
+/// Share of the time, in permille, for which the machine may keep the generator's threads waiting before it is named. An idle
+/// machine shows next to nothing here, and a busy one that still shares fairly little more.
+const STALLED_PERMILLE: u64 = 100;
 /// Share of all requests, from which dropped or failed ones name somebody.
 const NOTABLE_SHARE: f64 = 0.01;
 
@@ -87,6 +90,13 @@ fn generator_reasons(record: &Record<'_>) -> Vec<String> {
         reasons.push(format!(
             "The generator's threads were busy {:.0} % of the time: the target can do at least this much.",
             busy_permille as f64 / 10.0
+        ));
+    }
+    let stalled_permille = (totals.counters.stalled_us * 1000).checked_div(wall_us).unwrap_or(0);
+    if record.duration.as_millis() >= 1000 && stalled_permille >= STALLED_PERMILLE {
+        reasons.push(format!(
+            "The machine did not let the generator's threads run for {:.0} % of the time: every time measured may be too long.",
+            stalled_permille as f64 / 10.0
         ));
     }
     reasons
@@ -196,10 +206,11 @@ mod tests {
     fn each_party_is_named_by_its_own_signs() {
         assert_eq!(verdict(|w, _| (0..5).for_each(|_| w.lateness.record(500_000))).limited_by, LimitedBy::Generator);
         assert_eq!(verdict(|w, _| w.counters.cpu_us = 39_000_000).limited_by, LimitedBy::Generator);
-        assert_eq!(
-            verdict(|w, _| w.ledger.finish(Outcome::Failed(ErrorKind::NoPorts))).limited_by,
-            LimitedBy::Generator
-        );
+        assert_eq!(verdict(|w, _| w.counters.stalled_us = 4_000_000).limited_by, LimitedBy::Generator);
+        assert_eq!(verdict(|w, _| w.counters.stalled_us = 3_900_000).limited_by, LimitedBy::None);
+        for ours in [ErrorKind::NoPorts, ErrorKind::NoDescriptors, ErrorKind::LocalLimit] {
+            assert_eq!(verdict(|w, _| w.ledger.finish(Outcome::Failed(ours))).limited_by, LimitedBy::Generator);
+        }
         assert_eq!(
             verdict(|w, _| (0..5).for_each(|_| w.ledger.finish(Outcome::Failed(ErrorKind::Timeout)))).limited_by,
             LimitedBy::Target

@@ -1,6 +1,7 @@
 //! One second of results, as a value that can be added to another. Workers, seconds, machines and runs are all sums.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -141,10 +142,13 @@ pub struct Counters {
     pub redirects_refused: u64,
     /// Processor time of the generator's threads in µs.
     pub cpu_us: u64,
+    /// Time in µs for which the machine kept the generator's threads from running although they were due.
+    #[serde(default)]
+    pub stalled_us: u64,
 }
 
 impl Counters {
-    fn counts(&self) -> [u64; 10] {
+    fn counts(&self) -> [u64; 11] {
         [
             self.client_us,
             self.bytes_sent,
@@ -156,6 +160,7 @@ impl Counters {
             self.redirects_followed,
             self.redirects_refused,
             self.cpu_us,
+            self.stalled_us,
         ]
     }
 
@@ -171,6 +176,7 @@ impl Counters {
         self.redirects_followed += other.redirects_followed;
         self.redirects_refused += other.redirects_refused;
         self.cpu_us += other.cpu_us;
+        self.stalled_us += other.stalled_us;
     }
 }
 
@@ -235,6 +241,46 @@ fn detail_matches(kept: &str, full: &str) -> bool {
     kept == full || full.len() > kept.len() && full.chars().take(limits::ERROR_DETAIL_CHARS).eq(kept.chars())
 }
 
+/// Connections by the address they were made to, bounded: at most [`limits::ADDRESS_ROWS`] rows, the rest in one sum.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddressTable {
+    rows: BTreeMap<SocketAddr, u64>,
+    other: u64,
+}
+
+impl AddressTable {
+    /// Counts `connections` to `address`.
+    pub fn record(&mut self, address: SocketAddr, connections: u64) {
+        if let Some(row) = self.rows.get_mut(&address) {
+            *row += connections;
+        } else if self.rows.len() < limits::ADDRESS_ROWS {
+            self.rows.insert(address, connections);
+        } else {
+            self.other += connections;
+        }
+    }
+
+    /// Adds all of `other`.
+    pub fn add(&mut self, other: &AddressTable) {
+        self.other += other.other;
+        for (address, connections) in &other.rows {
+            self.record(*address, *connections);
+        }
+    }
+
+    /// Addresses with their connections, most first.
+    pub fn rows(&self) -> Vec<(SocketAddr, u64)> {
+        let mut rows: Vec<_> = self.rows.iter().map(|(address, n)| (*address, *n)).collect();
+        rows.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        rows
+    }
+
+    /// Connections that found no row. Above 0, the rows may lack some of their own.
+    pub fn other(&self) -> u64 {
+        self.other
+    }
+}
+
 /// Figures of one request of the plan's list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestWindow {
@@ -278,6 +324,10 @@ pub struct Window {
     pub statuses: BTreeMap<u16, u64>,
     /// Failures by kind and detail.
     pub errors: ErrorTable,
+    /// Connections by address.
+    pub addresses: AddressTable,
+    /// Requests sent by each of the generator's threads; threads that sent nothing may be missing at the end.
+    pub sent_by_thread: Vec<u64>,
     /// The same by request of the plan's list; empty when the list has one request (the totals say it all).
     pub requests: Vec<RequestWindow>,
     /// Busiest worker's share of a processor in this second, in permille; merged by maximum.
@@ -341,6 +391,13 @@ impl Window {
             *self.statuses.entry(*status).or_default() += count;
         }
         self.errors.add(&other.errors);
+        self.addresses.add(&other.addresses);
+        if self.sent_by_thread.len() < other.sent_by_thread.len() {
+            self.sent_by_thread.resize(other.sent_by_thread.len(), 0);
+        }
+        for (ours, theirs) in self.sent_by_thread.iter_mut().zip(&other.sent_by_thread) {
+            *ours += theirs;
+        }
         if self.requests.len() < other.requests.len() {
             self.requests.resize_with(other.requests.len(), RequestWindow::default);
         }
@@ -363,6 +420,8 @@ impl Window {
             counters: self.counters,
             statuses: self.statuses.clone(),
             errors: self.errors.clone(),
+            addresses: self.addresses.clone(),
+            sent_by_thread: self.sent_by_thread.clone(),
             requests: self.requests.iter().map(|r| r.ledger).collect(),
             busiest_permille: self.busiest_permille,
             peak_clients: self.peak_clients,
@@ -396,6 +455,8 @@ impl Window {
             counters: head.counters,
             statuses: head.statuses,
             errors: head.errors,
+            addresses: head.addresses,
+            sent_by_thread: head.sent_by_thread,
             busiest_permille: head.busiest_permille,
             peak_clients: head.peak_clients,
             ..Window::default()
@@ -420,6 +481,10 @@ struct Head {
     counters: Counters,
     statuses: BTreeMap<u16, u64>,
     errors: ErrorTable,
+    #[serde(default)]
+    addresses: AddressTable,
+    #[serde(default)]
+    sent_by_thread: Vec<u64>,
     requests: Vec<Ledger>,
     busiest_permille: u32,
     peak_clients: u64,
@@ -434,6 +499,8 @@ impl Head {
         let rows = &self.errors.0;
         if self.requests.len() > limits::REQUEST_LIST
             || rows.len() > limits::ERROR_ROWS + ErrorKind::ALL.len()
+            || self.addresses.rows.len() > limits::ADDRESS_ROWS
+            || self.sent_by_thread.len() > limits::THREADS.max as usize
             || self.statuses.keys().any(|status| usize::from(*status) >= limits::STATUS_CODES)
         {
             return Err(DecodeError("a list is too long".into()));
@@ -443,7 +510,9 @@ impl Head {
             && self.requests.iter().all(|ledger| bounded(&ledger.counts()))
             && self.statuses.values().all(|count| bounded(&[*count]))
             && rows.iter().all(|row| bounded(&[row.count]))
-            && bounded(&[self.peak_clients]);
+            && self.addresses.rows.values().all(|count| bounded(&[*count]))
+            && bounded(&self.sent_by_thread)
+            && bounded(&[self.peak_clients, self.addresses.other]);
         if sound { Ok(()) } else { Err(DecodeError("a count is larger than a second can hold".into())) }
     }
 }
@@ -465,6 +534,8 @@ mod tests {
         w.requests[1].latency.record(us);
         w.counters.bytes_sent = 7;
         w.peak_clients = 4;
+        w.addresses.record("127.0.0.1:80".parse().unwrap(), 3);
+        w.sent_by_thread = vec![0, 2];
         w
     }
 
@@ -478,6 +549,35 @@ mod tests {
         assert_eq!(a.errors.rows()[0].detail.chars().count(), limits::ERROR_DETAIL_CHARS);
         a.merge(&sample(1, 5), Merge::OtherSecond);
         assert_eq!((a.peak_clients, a.requests[1].latency.count()), (8, 3));
+        assert_eq!(a.addresses.rows(), [("127.0.0.1:80".parse().unwrap(), 9)]);
+        a.merge(&Window { sent_by_thread: vec![1], ..Window::default() }, Merge::SameSecond);
+        assert_eq!(a.sent_by_thread, [1, 6]);
+    }
+
+    #[test]
+    fn address_rows_are_bounded_and_their_sum_is_exact() {
+        let address = |n: u16| SocketAddr::from(([127, 0, 0, 1], n));
+        let (mut a, mut b) = (AddressTable::default(), AddressTable::default());
+        (1..=20).for_each(|n| a.record(address(n), 2));
+        (11..=60).for_each(|n| b.record(address(n), 1));
+        a.add(&b);
+        let rows = a.rows();
+        assert_eq!((rows.len(), rows[0].1), (limits::ADDRESS_ROWS, 3));
+        assert_eq!(rows.iter().map(|(_, n)| n).sum::<u64>() + a.other(), 20 * 2 + 50);
+    }
+
+    #[test]
+    fn windows_stored_by_earlier_versions_can_be_read() {
+        let w = Window { addresses: AddressTable::default(), sent_by_thread: Vec::new(), ..sample(7, 12_345) };
+        let bytes = w.encode();
+        let length = u32::from_le_bytes(bytes[1..5].try_into().unwrap()) as usize;
+        let mut head: serde_json::Value = serde_json::from_slice(&bytes[5..5 + length]).unwrap();
+        let fields = head.as_object_mut().unwrap();
+        assert!(fields.remove("addresses").is_some() && fields.remove("sent_by_thread").is_some());
+        assert!(fields["counters"].as_object_mut().unwrap().remove("stalled_us").is_some());
+        let head = serde_json::to_vec(&head).unwrap();
+        let earlier = [&[1][..], &(head.len() as u32).to_le_bytes(), &head, &bytes[5 + length..]].concat();
+        assert_eq!(Window::decode(&earlier).unwrap(), w);
     }
 
     #[test]

@@ -79,6 +79,7 @@ impl Client {
         let now = Instant::now();
         let may = match walk {
             Walk::Once(_) if index == 0 && !first => false,
+            Walk::Once(_) if first => self.worker.may_arrive(now, self.warm),
             Walk::Once(_) => self.worker.may_begin(now, self.warm),
             Walk::Until(leave) => now < leave && self.worker.may_begin(now, false),
             Walk::Tickets => {

@@ -42,6 +42,8 @@ pub(super) struct DialTimes {
     pub(super) dns: Option<u64>,
     pub(super) connect: Option<u64>,
     pub(super) tls: Option<u64>,
+    /// Where the connection leads, once it is made.
+    pub(super) address: Option<SocketAddr>,
 }
 
 /// A place to connect to, with what this worker knows about it.
@@ -127,20 +129,23 @@ pub(super) async fn dial(
         match slot.guard(TcpStream::connect(at)).await.map_err(Failure::plain)? {
             Ok(tcp) => {
                 times.connect = Some(micros(began.elapsed()));
+                times.address = Some(at);
                 // Nagle only delays the last part of a large request; refused at worst by a socket that is already dead.
                 let _ = tcp.set_nodelay(true);
                 return encrypt(shared, slot, origin, tcp, times).await;
             }
             Err(error) => {
                 let failure = Failure { kind: connect_kind(&error), detail: format!("{at}: {}", words(&error)).into() };
-                let ours =
-                    matches!(failure.kind, ErrorKind::NoDescriptors | ErrorKind::NoPorts | ErrorKind::LocalLimit);
-                if addresses.len() > 1 && !ours {
-                    origin.shun(address);
-                }
-                last = Some(failure);
-                if ours {
-                    break;
+                match failure.kind {
+                    ErrorKind::NoDescriptors | ErrorKind::LocalLimit => return Err(failure),
+                    // One address without a local counterpart, such as ::1 where IPv6 is off, says nothing about the others.
+                    ErrorKind::NoPorts => drop(last.get_or_insert(failure)),
+                    _ => {
+                        if addresses.len() > 1 {
+                            origin.shun(address);
+                        }
+                        last = Some(failure);
+                    }
                 }
             }
         }
@@ -154,8 +159,7 @@ async fn resolve(
     origin: &Origin,
     times: &mut DialTimes,
 ) -> Result<Arc<[IpAddr]>, Failure> {
-    let failed =
-        |e: super::LookupError| Failure { kind: ErrorKind::Dns, detail: format!("{}: {e}", origin.at.host).into() };
+    let failed = |e: super::LookupError| Failure { kind: e.kind, detail: format!("{}: {e}", origin.at.host).into() };
     // The address that was tried last time is taken unless its time is up; failures are asked for again, and share the answer.
     if let Some(Answer { result: Ok(addresses), until }) = &*origin.answer.borrow()
         && *until > Instant::now()
@@ -166,7 +170,11 @@ async fn resolve(
         return Err(Failure::plain(ErrorKind::Dns));
     };
     let began = Instant::now();
-    let answer = slot.guard(lookups.ask(name)).await.map_err(Failure::plain)?;
+    let answer = slot.guard(lookups.ask(name)).await.map_err(|why| match why {
+        ErrorKind::Aborted => Failure::plain(why),
+        // It was the name server that did not answer: the target was never asked.
+        _ => Failure { kind: ErrorKind::DnsTimeout, detail: format!("{name}: no answer").into() },
+    })?;
     times.dns = Some(micros(began.elapsed()));
     let result = answer.result.clone().map_err(failed);
     origin.answer.replace(Some(answer));
@@ -221,7 +229,7 @@ fn connect_kind(error: &io::Error) -> ErrorKind {
 }
 
 /// Limits of our own machine.
-fn local_kind(errno: Errno) -> Option<ErrorKind> {
+pub(super) fn local_kind(errno: Errno) -> Option<ErrorKind> {
     match errno {
         Errno::MFILE | Errno::NFILE => Some(ErrorKind::NoDescriptors),
         Errno::ADDRNOTAVAIL => Some(ErrorKind::NoPorts),
@@ -247,4 +255,26 @@ pub(super) fn stream_kind(error: &io::Error) -> ErrorKind {
 /// What an error says, short enough for a row of a table.
 pub(super) fn words(error: &io::Error) -> String {
     error.to_string().chars().take(crate::plan::limits::ERROR_DETAIL_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_of_our_own_machine_are_not_the_targets() {
+        use crate::outcome::FailureClass::{Local, Network, Timeout};
+        for (errno, kind, class) in [
+            (Errno::ADDRNOTAVAIL, ErrorKind::NoPorts, Local),
+            (Errno::MFILE, ErrorKind::NoDescriptors, Local),
+            (Errno::NFILE, ErrorKind::NoDescriptors, Local),
+            (Errno::NOBUFS, ErrorKind::LocalLimit, Local),
+            (Errno::CONNREFUSED, ErrorKind::ConnectRefused, Network),
+            (Errno::HOSTUNREACH, ErrorKind::ConnectFailed, Network),
+            (Errno::TIMEDOUT, ErrorKind::ConnectTimeout, Timeout),
+        ] {
+            let found = connect_kind(&errno.into());
+            assert_eq!((found, found.class()), (kind, class), "{errno:?}");
+        }
+    }
 }

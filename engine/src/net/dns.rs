@@ -2,17 +2,23 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hickory_resolver::config::{NameServerConfig, ResolverConfig};
+use hickory_resolver::net::NetError;
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::proto::op::Query;
 use hickory_resolver::proto::rr::{Name, RecordType};
 use hickory_resolver::{Hosts, TokioResolver};
+use rustix::io::Errno;
 use tokio::sync::{mpsc, oneshot};
 
+use super::dial::local_kind;
+use crate::outcome::ErrorKind;
 use crate::plan::{Host, HostPort, Target};
 
 /// Shortest time an answer is kept, whatever its TTL says; failures are kept exactly so long.
@@ -45,10 +51,35 @@ impl FromStr for ResolveOverride {
 
 /// A name could not be resolved; the text is a sentence part such as “no such name”.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct LookupError(pub String);
+#[error("{reason}")]
+pub struct LookupError {
+    reason: String,
+    /// What a request that needed the address failed with.
+    pub(crate) kind: ErrorKind,
+}
 
-/// Asks the hosts file and the system's name servers. Cheap to share; keeps no cache.
+impl LookupError {
+    fn new(reason: &str) -> LookupError {
+        LookupError { reason: reason.to_owned(), kind: ErrorKind::Dns }
+    }
+
+    fn of(error: &NetError) -> LookupError {
+        if error.is_nx_domain() {
+            return LookupError::new("no such name");
+        }
+        if error.is_no_records_found() {
+            return LookupError::new("the name has no such record");
+        }
+        let kind = match error {
+            NetError::Timeout => ErrorKind::DnsTimeout,
+            NetError::Io(io) => Errno::from_io_error(io).and_then(local_kind).unwrap_or(ErrorKind::Dns),
+            _ => ErrorKind::Dns,
+        };
+        LookupError { reason: error.to_string().chars().take(150).collect(), kind }
+    }
+}
+
+/// Asks the hosts file and name servers. Cheap to share; keeps no cache.
 pub struct Resolver {
     overrides: Vec<ResolveOverride>,
     hosts: Hosts,
@@ -58,7 +89,21 @@ pub struct Resolver {
 impl Resolver {
     /// Reads the system's configuration. Without one, only the hosts file and `overrides` answer.
     pub fn new(overrides: Vec<ResolveOverride>) -> Resolver {
-        let dns = TokioResolver::builder_tokio().ok().and_then(|mut builder| {
+        Resolver::asking(overrides, None)
+    }
+
+    /// As [`Resolver::new`], but asks `server` (UDP; TCP for answers that UDP cut short) instead of the system's name servers.
+    pub fn asking(overrides: Vec<ResolveOverride>, server: Option<SocketAddr>) -> Resolver {
+        let builder = match server {
+            None => TokioResolver::builder_tokio().ok(),
+            Some(server) => {
+                let mut config = NameServerConfig::udp_and_tcp(server.ip());
+                config.connections.iter_mut().for_each(|c| c.port = server.port());
+                let config = ResolverConfig::from_parts(None, Vec::new(), vec![config]);
+                Some(TokioResolver::builder_with_config(config, TokioRuntimeProvider::default()))
+            }
+        };
+        let dns = builder.and_then(|mut builder| {
             let options = builder.options_mut();
             options.cache_size = 0;
             options.attempts = 2;
@@ -102,7 +147,7 @@ impl Resolver {
     pub async fn txt(&self, name: &str) -> Result<Vec<String>, LookupError> {
         use hickory_resolver::proto::rr::RData;
         let dns = self.dns.as_ref().ok_or_else(no_server)?;
-        let found = dns.lookup(absolute(name), RecordType::TXT).await.map_err(|e| sentence(&e))?;
+        let found = dns.lookup(absolute(name), RecordType::TXT).await.map_err(|e| LookupError::of(&e))?;
         let texts = found.answers().iter().filter_map(|record| match &record.data {
             RData::TXT(txt) => Some(String::from_utf8_lossy(&txt.txt_data.concat()).into_owned()),
             _ => None,
@@ -119,10 +164,10 @@ impl Resolver {
             return Ok((listed, Instant::now() + Duration::from_secs(60)));
         }
         let dns = self.dns.as_ref().ok_or_else(no_server)?;
-        let found = dns.lookup_ip(absolute(host)).await.map_err(|e| sentence(&e))?;
+        let found = dns.lookup_ip(absolute(host)).await.map_err(|e| LookupError::of(&e))?;
         let addresses: Vec<IpAddr> = found.iter().collect();
         if addresses.is_empty() {
-            return Err(LookupError("the name has no address".into()));
+            return Err(LookupError::new("the name has no address"));
         }
         Ok((addresses, found.valid_until().max(Instant::now() + LEAST_TTL)))
     }
@@ -149,17 +194,7 @@ fn absolute(name: &str) -> String {
 }
 
 fn no_server() -> LookupError {
-    LookupError("no name server is configured on this machine".into())
-}
-
-fn sentence(error: &hickory_resolver::net::NetError) -> LookupError {
-    if error.is_nx_domain() {
-        return LookupError("no such name".into());
-    }
-    if error.is_no_records_found() {
-        return LookupError("the name has no such record".into());
-    }
-    LookupError(error.to_string().chars().take(150).collect())
+    LookupError::new("no name server is configured on this machine")
 }
 
 /// An answer with the instant until which it may be used.
@@ -182,13 +217,17 @@ impl Lookups {
     /// Starts the thread; it ends when the last clone is gone.
     pub(crate) fn start(resolver: impl FnOnce() -> Resolver + Send + 'static) -> std::io::Result<Lookups> {
         let (ask, questions) = mpsc::unbounded_channel();
+        let (ready, readiness) = std::sync::mpsc::channel();
         std::thread::Builder::new().name("oleada-dns".into()).spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build_local(Default::default());
-            match runtime {
-                Ok(runtime) => runtime.block_on(answer_all(resolver(), questions)),
-                Err(error) => tracing::error!(%error, "dns.no_runtime: names cannot be resolved"),
+            match tokio::runtime::Builder::new_current_thread().enable_all().build_local(Default::default()) {
+                Ok(runtime) => {
+                    let _ = ready.send(Ok(()));
+                    runtime.block_on(answer_all(resolver(), questions));
+                }
+                Err(error) => drop(ready.send(Err(error))),
             }
         })?;
+        readiness.recv().unwrap_or_else(|_| Err(std::io::Error::other("a thread died")))?;
         Ok(Lookups(ask))
     }
 
@@ -197,7 +236,7 @@ impl Lookups {
         let (reply, answer) = oneshot::channel();
         let sent = self.0.send(Question { host: host.to_owned(), reply });
         let gone = || Answer {
-            result: Err(LookupError("the resolver has stopped".into())),
+            result: Err(LookupError::new("the resolver has stopped")),
             until: Instant::now() + LEAST_TTL,
         };
         if sent.is_err() { gone() } else { answer.await.unwrap_or_else(|_| gone()) }

@@ -104,6 +104,12 @@ impl Recorder {
         self.cpu_before = health::thread_cpu();
     }
 
+    /// The machine kept the thread from running for so long although it was due.
+    pub(super) fn stalled(&mut self, time: Duration, now: Instant) {
+        self.roll(now);
+        self.window.counters.stalled_us += time.as_micros() as u64;
+    }
+
     pub(super) fn client_begins(&mut self, now: Instant) {
         self.roll(now);
         self.count_clients(now);
@@ -163,6 +169,9 @@ impl Recorder {
         self.roll(now);
         let window = &mut self.window;
         window.counters.opened += u64::from(times.connect.is_some());
+        if let Some(address) = times.address {
+            window.addresses.record(address, 1);
+        }
         let phases = [(&mut window.dns, times.dns), (&mut window.connect, times.connect), (&mut window.tls, times.tls)];
         for (histogram, us) in phases {
             if let Some(us) = us {
@@ -246,6 +255,8 @@ impl Recorder {
         self.cpu_us += used;
         let wall = end.saturating_duration_since(self.window_end - SECOND).as_micros().max(1) as u64;
         let window = &mut self.window;
+        window.sent_by_thread = vec![0; self.worker + 1];
+        window.sent_by_thread[self.worker] = window.ledger.sent;
         window.counters.cpu_us = used;
         window.busiest_permille = (used * 1000 / wall).min(1000) as u32;
         for (status, count) in self.statuses.iter_mut().enumerate().filter(|(_, count)| **count > 0) {

@@ -64,7 +64,8 @@ impl Shared {
         hosts.extend(options.redirect_hosts.iter().cloned());
         let named = |at: &HostPort| matches!(at.host, Host::Name(_)) && overridden(&options.resolve, at).is_none();
         let lookups = if hosts.iter().any(named) {
-            Some(Lookups::start(|| Resolver::new(Vec::new())).map_err(StartError::Threads)?)
+            let server = options.dns_server;
+            Some(Lookups::start(move || Resolver::asking(Vec::new(), server)).map_err(StartError::Threads)?)
         } else {
             None
         };

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use super::client::{Client, Walk};
 use super::collector::Report;
 use super::dial::Origin;
+use super::health;
 use super::pace::Timer;
 use super::recorder::Recorder;
 use super::shared::Shared;
@@ -23,6 +24,13 @@ use crate::plan::{AtEnd, Load, Target};
 const SCRATCH_BYTES: usize = 256 * 1024;
 /// How long a stopped run may go on with what is in flight.
 const STOP_DRAIN: Duration = Duration::from_secs(1);
+/// How long after the plan's end a client is still let in that was due before it: a thread that the system wakes a little late
+/// loses no arrival, and 10 ms are what a busy machine may take for that.
+const LATE_ARRIVAL: Duration = Duration::from_millis(10);
+/// How often a worker looks whether it is woken in time.
+const PULSE: Duration = Duration::from_millis(20);
+/// Lateness of a pulse that says nothing: the runtime's timer counts in milliseconds, and every system lets a thread wait a little.
+const PULSE_SLACK: Duration = Duration::from_millis(5);
 /// Clients let in at once before those already there get their turn.
 const IN_A_ROW: u32 = 32;
 
@@ -80,6 +88,7 @@ pub(super) fn run(runtime: &tokio::runtime::LocalRuntime, timer: &Timer, orders:
         let mut tasks = vec![
             tokio::task::spawn_local(worker.slots.clone().watch()),
             tokio::task::spawn_local(worker.clone().tick()),
+            tokio::task::spawn_local(worker.clone().pulse()),
             tokio::task::spawn_local(worker.clone().obey()),
         ];
         worker.clone().let_in(timer).await;
@@ -140,6 +149,12 @@ impl Worker {
         self.stopped.get().is_none() && (warm || self.end.is_none_or(|end| now < end))
     }
 
+    /// Whether a client that was due before the end may begin its first request.
+    #[inline]
+    pub(super) fn may_arrive(&self, now: Instant, warm: bool) -> bool {
+        self.stopped.get().is_none() && (warm || self.end.is_none_or(|end| now < end + LATE_ARRIVAL))
+    }
+
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped.get().is_some()
     }
@@ -180,6 +195,22 @@ impl Worker {
             let end = self.recorder.borrow().window_end();
             pause_until(end).await;
             self.recorder.borrow_mut().roll(Instant::now());
+        }
+    }
+
+    /// Notes how long the machine keeps this thread waiting, in every kind of plan: closed models have no planned instants that
+    /// would tell. What the thread itself works in that time does not count.
+    async fn pulse(self: Rc<Self>) {
+        pause_until(self.start).await;
+        loop {
+            let (due, cpu) = (Instant::now() + PULSE, health::thread_cpu());
+            pause_until(due).await;
+            let now = Instant::now();
+            let worked = health::thread_cpu().saturating_sub(cpu);
+            let stalled = now.saturating_duration_since(due).saturating_sub(worked);
+            if stalled > PULSE_SLACK {
+                self.recorder.borrow_mut().stalled(stalled, now);
+            }
         }
     }
 
@@ -314,7 +345,7 @@ impl Worker {
             }
         }
         let now = Instant::now();
-        if !self.may_begin(now, warm) {
+        if !self.may_arrive(now, warm) {
             return false;
         }
         if warm {

@@ -167,6 +167,8 @@ pub const CONDITION_BYTES: usize = 200;
 pub const ERROR_ROWS: usize = 50;
 /// Characters of one error detail.
 pub const ERROR_DETAIL_CHARS: usize = 200;
+/// Addresses whose connections are counted apart; the rest is summed under "other".
+pub const ADDRESS_ROWS: usize = 32;
 /// Distinct status codes a run can meet (000–999).
 pub const STATUS_CODES: usize = 1000;
 /// Redirect hops followed for one request.

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its part")]
 
 pub mod certs;
+pub mod dns;
 pub mod target;
 
 use std::time::Duration;
@@ -102,6 +103,9 @@ pub fn finish(mut running: Running) -> Done {
     assert_eq!(totals.failed.count(), ledger.finished() - answered);
     assert_eq!(totals.statuses.values().sum::<u64>(), answered);
     assert_eq!(totals.errors.rows().iter().map(|r| r.count).sum::<u64>(), ledger.finished() - answered);
+    assert_eq!(totals.sent_by_thread.iter().sum::<u64>(), ledger.sent);
+    let by_address: u64 = totals.addresses.rows().iter().map(|(_, n)| n).sum();
+    assert_eq!(by_address + totals.addresses.other(), totals.counters.opened);
     if !totals.requests.is_empty() {
         let mut sum = Ledger::default();
         for request in &totals.requests {
