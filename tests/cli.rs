@@ -252,3 +252,81 @@ fn help_is_the_manual() {
     }
     assert!(oleada().exists());
 }
+
+/// Answers every question about addresses with 127.0.0.1, but for `nope.test`, which does not exist.
+fn name_server() -> std::net::SocketAddr {
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let mut packet = [0; 1500];
+        while let Ok((n, from)) = socket.recv_from(&mut packet) {
+            // The question ends with the first zero byte of the name, then type and class.
+            let Some(name) = packet[12..n].iter().position(|b| *b == 0) else { continue };
+            let end = 12 + name + 5;
+            let (nope, a) = (packet[12..end].starts_with(b"\x04nope"), packet[end - 3] == 1);
+            let mut reply = packet[..end].to_vec();
+            (reply[2], reply[3]) = (0x81, if nope { 0x83 } else { 0x80 });
+            reply[4..12].copy_from_slice(&[0, 1, 0, u8::from(a && !nope), 0, 0, 0, 0]);
+            if a && !nope {
+                reply.extend_from_slice(&[0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1]);
+            }
+            let _ = socket.send_to(&reply, from);
+        }
+    });
+    address
+}
+
+#[test]
+fn b52_the_run_asks_the_name_server_it_is_told_to() {
+    let (target, server) = (Target::start().unwrap(), name_server().to_string());
+    let (_, port) = target.address().rsplit_once(':').unwrap();
+    let url = format!("http://shop.test:{port}/");
+    let (code, doc, errors) = bench(&["--requests", "20", "--clients", "2", "--dns-server", &server, &url]);
+    assert_eq!((code, doc["ledger"]["ok"].as_u64()), (0, Some(20)), "{errors}");
+    assert_eq!(doc["addresses"], serde_json::json!([{"address": format!("127.0.0.1:{port}"), "connections": 2}]));
+    assert_closed(&doc);
+    let url = format!("http://nope.test:{port}/");
+    let output = run_oleada(&["bench", "--dns-server", &server, &url]);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{errors}");
+    assert!(errors.contains("nope.test") && errors.contains("no such name"), "{errors}");
+    let output = run_oleada(&["bench", "--dns-server", "dns.test", &url]);
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// `oleada` where a process may open only so many files.
+fn with_few_files(files: u32, arguments: &[&str]) -> std::process::Output {
+    std::process::Command::new("sh")
+        .args(["-c", &format!("ulimit -n {files} && exec \"$0\" \"$@\"")])
+        .arg(oleada())
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn b86_running_out_of_descriptors_is_the_generators_fault() {
+    let target = Target::start().unwrap();
+    // Clients that are known beforehand: refused before anything is sent.
+    for (files, arguments) in [
+        (80, ["--requests", "1000", "--clients", "100"]),
+        (80, ["--maintain", "100", "--duration", "1s"]),
+        (40, ["--per-second", "10", "--duration", "1s"]),
+    ] {
+        let output = with_few_files(files, &[&["bench"], &arguments[..], &[&target.url("/few")]].concat());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), errors.contains("ulimit -n")), (Some(3), true), "{errors}");
+    }
+    assert_eq!(target.count("/few").unwrap(), 0);
+    // How many clients an open model has at once shows only in the run.
+    let url = target.url("/delay/1500");
+    let arguments = ["bench", "--json", "--per-second", "200", "--duration", "1s", "--error-threshold", "100", &url];
+    let output = with_few_files(80, &arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let doc: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {errors}"));
+    assert_closed(&doc);
+    let local = doc["ledger"]["local"].as_u64().unwrap();
+    assert!(local > 50 && doc["ledger"]["network"] == 0, "{doc}");
+    assert_eq!(doc["errors"][0]["kind"], "no_descriptors", "{doc}");
+    assert_eq!(doc["verdict"]["limited_by"], "generator", "{doc}");
+}

@@ -218,6 +218,11 @@ fn a_report_answers_in_its_first_lines() {
     assert_eq!(select(&page, ".outcomes tbody tr").len(), 9);
     assert_eq!(select(&page, ".chart-data tbody tr").len(), 60);
     assert_eq!(select(&page, ".facts time[datetime='2026-12-01T10:00:00Z']").len(), 1);
+    assert!(
+        text(&page, ".facts").contains("198.51.100.1:80 (60 connections), 198.51.100.2:80 (60 connections)"),
+        "{}",
+        text(&page, ".facts")
+    );
 }
 
 #[test]
@@ -226,6 +231,7 @@ fn a_run_that_was_never_answered_does_not_look_clean() {
     assert!(text(&page, ".verdict.bad .verdict-line").contains("Nothing was answered: all 100 requests failed."));
     let figures = text(&page, ".figure dd:not(.note)");
     assert_eq!(figures, "0 | – | – | – | 100 % | 0");
+    assert!(text(&page, ".facts").contains("memory unknown"), "what the system does not say");
 }
 
 #[test]

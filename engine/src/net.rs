@@ -77,7 +77,7 @@ pub enum StartError {
     Timer(std::io::Error),
     /// The open-files limit is below the number of clients.
     #[error(
-        "The plan needs {needed} open connections, but this process may open only {available} files; raise the limit (ulimit -n)."
+        "The plan needs {needed} open files, its connections among them, but this process may open only {available}; raise the limit (ulimit -n)."
     )]
     Descriptors {
         /// Connections and the engine's own files.

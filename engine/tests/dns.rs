@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use common::dns::{DnsServer, Says};
 use common::target::Target;
-use common::{Done, MS, per_second, run_with};
+use common::{Done, MS, document, per_second, run_with};
 use oleada_engine::net::{Options, StartError, preflight};
 use oleada_engine::outcome::ErrorKind;
 use oleada_engine::plan::{Plan, PlanSpec};
-use oleada_engine::result::{AddressDoc, Record};
+use oleada_engine::result::AddressDoc;
 
 const FIRST: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
 const SECOND: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
@@ -24,22 +24,6 @@ fn ask(server: &DnsServer) -> Options {
 
 fn kinds(done: &Done) -> Vec<(ErrorKind, u64)> {
     done.totals.errors.rows().iter().map(|r| (r.kind, r.count)).collect()
-}
-
-/// What the result document says about addresses.
-fn shown(plan: PlanSpec, done: &Done) -> Vec<AddressDoc> {
-    let record = Record {
-        plan: &Plan::try_from(plan).unwrap(),
-        started_at: String::new(),
-        duration: done.end.duration,
-        end: Some(done.end.end_reason),
-        totals: &done.totals,
-        in_flight_at_end_us: &done.end.in_flight_at_end_us,
-        clients_capped: done.end.clients_capped,
-        threads: done.end.threads,
-        max_rss_mb: done.end.max_rss_mb,
-    };
-    record.document(None).addresses
 }
 
 /// Two targets that differ in the address only.
@@ -73,8 +57,7 @@ fn b52_a_name_that_does_not_exist_is_asked_for_once_a_second() {
 
 #[test]
 fn b52_a_slow_name_server_is_not_the_targets_fault() {
-    let server =
-        DnsServer::new(|_, _| Says { addresses: vec![FIRST], ttl_s: 60, after: 1000 * MS, ..Says::default() });
+    let server = DnsServer::new(|_, _| Says { addresses: vec![FIRST], ttl_s: 60, after: 1000 * MS, ..Says::default() });
     let target = Target::normal();
     let url = format!("http://slow.test:{}/", target.address.port());
     let done = run_with(per_second(5.0, 3.0, url), ask(&server));
@@ -102,11 +85,10 @@ fn b52_all_addresses_of_a_name_are_used_and_counted() {
     let done = run_with(plan.clone(), ask(&server));
     assert_eq!((done.ledger().ok, first.connections() + second.connections()), (15, 15));
     assert!(first.connections().abs_diff(second.connections()) == 1, "each in turn");
-    let mut expected: Vec<AddressDoc> = [&first, &second]
-        .map(|t| AddressDoc { address: t.address.to_string(), connections: t.connections() })
-        .into();
+    let mut expected: Vec<AddressDoc> =
+        [&first, &second].map(|t| AddressDoc { address: t.address.to_string(), connections: t.connections() }).into();
     expected.sort_by_key(|a| std::cmp::Reverse(a.connections));
-    assert_eq!(shown(plan, &done), expected);
+    assert_eq!(document(plan, &done).addresses, expected);
     assert_eq!(server.asked().len(), 2, "one question for each family: {:?}", server.asked());
 }
 
@@ -141,11 +123,8 @@ fn b52_a_lookup_without_an_answer_ends_with_the_timeout() {
 
 #[test]
 fn b52_a_name_is_checked_before_the_run_with_the_same_server() {
-    let server = DnsServer::new(|name, _| Says {
-        no_such_name: name == "nope.test",
-        addresses: vec![FIRST],
-        ..Says::default()
-    });
+    let server =
+        DnsServer::new(|name, _| Says { no_such_name: name == "nope.test", addresses: vec![FIRST], ..Says::default() });
     let check = |url: &str| {
         let plan = Plan::try_from(per_second(5.0, 3.0, url.into())).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use oleada_engine::outcome::ErrorKind;
-use oleada_engine::result::{EndReason, Percentiles, Point, ResultDoc};
+use oleada_engine::result::{AddressDoc, EndReason, Percentiles, Point, ResultDoc};
 use oleada_engine::verdict::LimitedBy;
 use oleada_engine::window::Ledger;
 
@@ -431,6 +431,22 @@ fn requests(result: &ResultDoc) -> AnyView {
     view! { <section aria-labelledby="requests-title"><h2 id="requests-title">"By request"</h2>{scroll("Figures by request", table.into_any())}</section> }.into_any()
 }
 
+/// Addresses shown with their connections; the document has more.
+const ADDRESSES_SHOWN: usize = 8;
+
+/// Where the connections went, when names were resolved or there was more than one address.
+fn addresses(result: &ResultDoc) -> Option<String> {
+    if result.addresses.is_empty() || result.addresses.len() == 1 && result.phases_ms.dns.count == 0 {
+        return None;
+    }
+    let one =
+        |a: &AddressDoc| format!("{} ({})", a.address, format::plural(a.connections, "connection", "connections"));
+    let shown: Vec<String> = result.addresses.iter().take(ADDRESSES_SHOWN).map(one).collect();
+    let more = result.addresses.len().saturating_sub(ADDRESSES_SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Some(format!("{}{more}", shown.join(", ")))
+}
+
 fn traffic(result: &ResultDoc) -> AnyView {
     let (b, c, r, g) = (&result.bytes, &result.connections, &result.redirects, &result.generator);
     let text = |t: String| t.into_any();
@@ -453,6 +469,9 @@ fn traffic(result: &ResultDoc) -> AnyView {
             )),
         ),
     ];
+    if let Some(addresses) = addresses(result) {
+        rows.push(("Addresses", text(addresses)));
+    }
     if r.followed + r.refused > 0 {
         rows.push((
             "Redirects",
@@ -473,7 +492,10 @@ fn traffic(result: &ResultDoc) -> AnyView {
             )),
         ));
     }
-    let memory = g.max_rss_mb.map_or_else(String::new, |mb| format!(", at most {} MB of memory", format::number(mb)));
+    let memory = match g.max_rss_mb {
+        Some(mb) => format!(", at most {} MB of memory", format::number(mb)),
+        None => ", memory unknown".to_owned(),
+    };
     rows.push((
         "Generator",
         text(format!(

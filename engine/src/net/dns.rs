@@ -235,10 +235,8 @@ impl Lookups {
     pub(crate) async fn ask(&self, host: &str) -> Answer {
         let (reply, answer) = oneshot::channel();
         let sent = self.0.send(Question { host: host.to_owned(), reply });
-        let gone = || Answer {
-            result: Err(LookupError::new("the resolver has stopped")),
-            until: Instant::now() + LEAST_TTL,
-        };
+        let gone =
+            || Answer { result: Err(LookupError::new("the resolver has stopped")), until: Instant::now() + LEAST_TTL };
         if sent.is_err() { gone() } else { answer.await.unwrap_or_else(|_| gone()) }
     }
 }

@@ -1,6 +1,5 @@
 //! What the generator uses of its machine.
 
-use std::io;
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -26,8 +25,11 @@ pub(super) fn raise_descriptors() -> Option<u64> {
 
 /// Most memory the process ever held, in MB, where the system tells.
 pub(super) fn max_rss_mb() -> Option<f64> {
-    let status: io::Result<String> = std::fs::read_to_string("/proc/self/status");
-    let line = status.ok()?.lines().find_map(|l| l.strip_prefix("VmHWM:").map(str::to_owned))?;
+    high_water(&std::fs::read_to_string("/proc/self/status").ok()?)
+}
+
+fn high_water(status: &str) -> Option<f64> {
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
     let kilobytes: f64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
     Some(kilobytes * 1024.0 / 1e6)
 }
@@ -35,6 +37,14 @@ pub(super) fn max_rss_mb() -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_machine_does_not_tell_is_unknown() {
+        assert_eq!(high_water("VmPeak:\t 9 kB\nVmHWM:\t   1000 kB\n"), Some(1.024));
+        for silent in ["", "VmPeak:\t 9 kB\n", "VmHWM:", "VmHWM: many kB"] {
+            assert_eq!(high_water(silent), None, "{silent}");
+        }
+    }
 
     #[test]
     fn the_machine_tells() {

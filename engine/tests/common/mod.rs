@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use oleada_engine::net::{Event, Options, RunEnd, Running, start};
 use oleada_engine::plan::{Load, Plan, PlanSpec, RequestSpec};
+use oleada_engine::result::{Record, ResultDoc};
 use oleada_engine::window::{Ledger, Merge, Window};
 
 pub const MS: Duration = Duration::from_millis(1);
@@ -75,6 +76,22 @@ pub fn run(spec: PlanSpec) -> Done {
 
 pub fn run_with(spec: PlanSpec, options: Options) -> Done {
     finish(begin(spec, options))
+}
+
+/// The result document of a run.
+pub fn document(plan: PlanSpec, done: &Done) -> ResultDoc {
+    let record = Record {
+        plan: &Plan::try_from(plan).unwrap(),
+        started_at: String::new(),
+        duration: done.end.duration,
+        end: Some(done.end.end_reason),
+        totals: &done.totals,
+        in_flight_at_end_us: &done.end.in_flight_at_end_us,
+        clients_capped: done.end.clients_capped,
+        threads: done.end.threads,
+        max_rss_mb: done.end.max_rss_mb,
+    };
+    record.document(None)
 }
 
 /// Waits for the end and checks the invariants of every run.

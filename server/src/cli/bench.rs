@@ -1,6 +1,7 @@
 //! `oleada bench`: one run from the terminal, without a database.
 
 use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use oleada_engine::plan::{
 use oleada_engine::result::{EndReason, Point, Record, ResultDoc};
 use oleada_engine::window::{Merge, Window};
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{bench_report, units};
 use crate::clock;
@@ -93,6 +94,9 @@ pub struct Args {
     /// Dial ADDR for HOST:PORT instead of asking the resolver; repeatable.
     #[arg(long, value_name = "HOST:PORT:ADDR", help_heading = "Protocol")]
     resolve: Vec<ResolveOverride>,
+    /// Ask this name server (port 53 unless said) instead of the system's; the hosts file still comes first.
+    #[arg(long, value_name = "ADDR[:PORT]", help_heading = "Protocol", value_parser = parse_dns_server)]
+    dns_server: Option<SocketAddr>,
 
     /// Method of every request.
     #[arg(long, short = 'm', value_name = "M", help_heading = "Request", default_value_t = Method::Get)]
@@ -137,6 +141,15 @@ fn parse_header(text: &str) -> Result<(String, String), String> {
 fn parse_credentials(text: &str) -> Result<Credentials, String> {
     let (user, password) = text.split_once(':').ok_or("credentials are written user:password")?;
     Ok(Credentials { user: user.to_owned(), password: password.to_owned() })
+}
+
+fn parse_dns_server(text: &str) -> Result<SocketAddr, String> {
+    let bare = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(text);
+    let alone = bare.parse::<IpAddr>().map(|address| SocketAddr::new(address, 53));
+    alone.or_else(|_| text.parse()).map_err(|_| {
+        "write the address of a name server, with a port if it is not 53: 192.0.2.1, 192.0.2.1:5353 or [2001:db8::1]:5353"
+            .to_owned()
+    })
 }
 
 /// A sentence for stderr and the exit code that goes with it.
@@ -258,11 +271,21 @@ fn run(args: &Args) -> Result<u8, Refusal> {
         .enable_all()
         .build()
         .map_err(|e| Refusal(NO_START, format!("cannot start: {e}")))?;
-    let options = Options { threads: args.threads, resolve: args.resolve.clone(), ..Options::default() };
+    let options = Options {
+        threads: args.threads,
+        resolve: args.resolve.clone(),
+        dns_server: args.dns_server,
+        ..Options::default()
+    };
     let refused = |e: StartError| Refusal(NO_START, format!("cannot start: {e}"));
     runtime.block_on(net::preflight(&plan, &options)).map_err(refused)?;
+    // Before the run: it may leave no descriptor for it.
+    let signals = {
+        let _inside = runtime.enter();
+        Signals::new().map_err(|e| Refusal(NO_START, format!("cannot listen to signals: {e}")))?
+    };
     let running = net::start(plan.clone(), options).map_err(refused)?;
-    let outcome = runtime.block_on(watch(running, args, &plan))?;
+    let outcome = runtime.block_on(watch(running, signals, args, &plan))?;
     let document = outcome.document(&plan, args.json && args.seconds);
     print(args, &document)?;
     Ok(exit_code(args, &document))
@@ -293,13 +316,29 @@ impl Outcome {
     }
 }
 
+/// Ctrl-C and SIGTERM.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    /// Must be called inside a runtime.
+    fn new() -> std::io::Result<Signals> {
+        Ok(Signals { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// The next of either.
+    async fn next(&mut self) {
+        tokio::select! { _ = self.interrupt.recv() => (), _ = self.terminate.recv() => () }
+    }
+}
+
 /// Follows the run second by second. The first Ctrl-C or SIGTERM stops it, the second cuts it; a report comes in any case.
-async fn watch(mut running: Running, args: &Args, plan: &Plan) -> Result<Outcome, Refusal> {
+async fn watch(mut running: Running, mut signals: Signals, args: &Args, plan: &Plan) -> Result<Outcome, Refusal> {
     let stopper = running.stopper();
     let started_at = clock::rfc3339(running.started_at_unix_ms());
-    let (mut totals, mut points, mut signals) = (Window::new(0, plan.requests().len()), Vec::new(), 0);
-    let listen = |kind| signal(kind).map_err(|e| Refusal(NO_START, format!("cannot listen to signals: {e}")));
-    let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    let (mut totals, mut points, mut asked) = (Window::new(0, plan.requests().len()), Vec::new(), 0);
     loop {
         tokio::select! {
             event = running.next() => match event {
@@ -315,9 +354,9 @@ async fn watch(mut running: Running, args: &Args, plan: &Plan) -> Result<Outcome
                 Some(Event::Finished(end)) => return Ok(Outcome { totals, points, started_at, end }),
                 None => return Err(Refusal(FAILED, "the generator's threads ended without a result".to_owned())),
             },
-            Some(()) = async { tokio::select! { s = interrupt.recv() => s, s = terminate.recv() => s } } => {
-                signals += 1;
-                if signals == 1 { stopper.stop() } else { stopper.interrupt() }
+            () = signals.next() => {
+                asked += 1;
+                if asked == 1 { stopper.stop() } else { stopper.interrupt() }
             }
         }
     }
@@ -396,6 +435,22 @@ mod tests {
         ] {
             let plan = plan(&format!("{options} {url}")).unwrap();
             assert_eq!((plan.load(), plan.spec().duration_s), (load, duration), "{options}");
+        }
+    }
+
+    #[test]
+    fn a_name_server_is_an_address_with_a_port_or_without() {
+        for (text, server) in [
+            ("192.0.2.1", "192.0.2.1:53"),
+            ("192.0.2.1:5353", "192.0.2.1:5353"),
+            ("2001:db8::1", "[2001:db8::1]:53"),
+            ("[2001:db8::1]", "[2001:db8::1]:53"),
+            ("[2001:db8::1]:5353", "[2001:db8::1]:5353"),
+        ] {
+            assert_eq!(parse_dns_server(text).unwrap(), server.parse().unwrap(), "{text}");
+        }
+        for bad in ["", "dns.test", "192.0.2.1:", "192.0.2.1:x", "192.0.2.1:99999", "[192.0.2.1"] {
+            assert!(parse_dns_server(bad).unwrap_err().contains("name server"), "{bad}");
         }
     }
 

@@ -33,6 +33,7 @@ fn write(out: &mut String, doc: &ResultDoc, conditions: &[FailIf]) -> std::fmt::
         "\nConnections      {} opened, {} requests on a reused one, {} reconnects",
         c.opened, c.reused, c.reconnects
     )?;
+    addresses(out, doc)?;
     let b = &doc.bytes;
     writeln!(
         out,
@@ -41,10 +42,10 @@ fn write(out: &mut String, doc: &ResultDoc, conditions: &[FailIf]) -> std::fmt::
         bytes(b.received),
         bytes(b.body)
     )?;
-    let rss = doc.generator.max_rss_mb.map_or(String::new(), |mb| format!(", {mb:.0} MB of memory"));
+    let rss = doc.generator.max_rss_mb.map_or("memory unknown".to_owned(), |mb| format!("{mb:.0} MB of memory"));
     writeln!(
         out,
-        "Generator        {} threads, {:.2} s of processor time{rss}",
+        "Generator        {} threads, {:.2} s of processor time, {rss}",
         doc.generator.threads, doc.generator.cpu_s
     )?;
     for condition in conditions {
@@ -52,6 +53,21 @@ fn write(out: &mut String, doc: &ResultDoc, conditions: &[FailIf]) -> std::fmt::
         writeln!(out, "Fail if          {condition}: {state}")?;
     }
     verdict(out, doc)
+}
+
+/// Addresses shown with their connections; the document has more.
+const ADDRESSES_SHOWN: usize = 5;
+
+/// Where the connections went, when that was a choice.
+fn addresses(out: &mut String, doc: &ResultDoc) -> std::fmt::Result {
+    if doc.addresses.len() < 2 {
+        return Ok(());
+    }
+    let mut shown: Vec<String> = doc.addresses.iter().map(|a| format!("{} × {}", a.address, a.connections)).collect();
+    let more = shown.len().saturating_sub(ADDRESSES_SHOWN);
+    shown.truncate(ADDRESSES_SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    writeln!(out, "Addresses        {}{more}", shown.join(", "))
 }
 
 fn head(out: &mut String, doc: &ResultDoc) -> std::fmt::Result {

@@ -82,6 +82,7 @@ async fn attempt(state: &AppState, run: &RunRow, live: &LiveRun) -> Result<()> {
         policy: state.config.address_policy(),
         user_agent: format!("oleada/{} (+run {})", env!("CARGO_PKG_VERSION"), run.id),
         resolve: Vec::new(),
+        dns_server: None,
         // Only what was confirmed a moment ago: the plan's own hosts.
         redirect_hosts: Vec::new(),
     };
