@@ -312,6 +312,7 @@ fn b86_running_out_of_descriptors_is_the_generators_fault() {
         (80, ["--requests", "1000", "--clients", "100"]),
         (80, ["--maintain", "100", "--duration", "1s"]),
         (40, ["--per-second", "10", "--duration", "1s"]),
+        (7, ["--per-second", "10", "--duration", "1s"]),
     ] {
         let output = with_few_files(files, &[&["bench"], &arguments[..], &[&target.url("/few")]].concat());
         let errors = String::from_utf8_lossy(&output.stderr);

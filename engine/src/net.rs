@@ -35,6 +35,7 @@ mod worker;
 pub use dns::{LookupError, ResolveOverride, Resolver};
 pub use ipnet::IpNet;
 pub use policy::{AddressPolicy, Refused};
+pub use shared::check_descriptors;
 
 /// How a plan is run: what belongs to the installation rather than to the plan.
 #[derive(Clone, Debug)]

@@ -53,13 +53,12 @@ impl Shared {
                 wire: request_bytes(r, &r.target, r.method, style),
             })
             .collect();
-        let (tickets, clients) = match plan.load() {
-            Load::FixedCount { requests, clients } => (requests, u64::from(clients).min(requests)),
-            Load::Maintain { .. } => (0, Population::of(&plan).map_or(0, |all| u64::from(all.most()))),
-            Load::PerTest { clients } => (0, u64::from(plan.max_clients()).min(clients)),
-            Load::PerSecond { .. } => (0, u64::from(plan.max_clients())),
+        let clients = most_clients(&plan);
+        let tickets = match plan.load() {
+            Load::FixedCount { requests, .. } => requests,
+            _ => 0,
         };
-        check_descriptors(plan.load(), clients)?;
+        check_descriptors(&plan)?;
         let mut hosts = plan.hosts();
         hosts.extend(options.redirect_hosts.iter().cloned());
         let named = |at: &HostPort| matches!(at.host, Host::Name(_)) && overridden(&options.resolve, at).is_none();
@@ -125,10 +124,25 @@ fn follows_to_tls(plan: &Plan) -> bool {
         && plan.requests().iter().any(|r| matches!(r.target.at.host, Host::Name(_)))
 }
 
-fn check_descriptors(load: Load, clients: u64) -> Result<(), StartError> {
+/// Most clients at one instant.
+fn most_clients(plan: &Plan) -> u64 {
+    match plan.load() {
+        Load::FixedCount { requests, clients } => u64::from(clients).min(requests),
+        Load::Maintain { .. } => Population::of(plan).map_or(0, |all| u64::from(all.most())),
+        Load::PerTest { clients } => u64::from(plan.max_clients()).min(clients),
+        Load::PerSecond { .. } => u64::from(plan.max_clients()),
+    }
+}
+
+/// Raises this process' limit of open files as far as it may, and checks that the plan's clients have room in it. [`super::start`]
+/// does so too; a program that needs files of its own before that asks here.
+///
+/// # Errors
+/// [`StartError::Descriptors`].
+pub fn check_descriptors(plan: &Plan) -> Result<(), StartError> {
     let Some(available) = health::raise_descriptors() else { return Ok(()) };
     // How many clients an open model has at once shows only in the run; what finds no descriptor then is a result.
-    let needed = if load.is_open() { 1 } else { clients } + OWN_DESCRIPTORS;
+    let needed = if plan.load().is_open() { 1 } else { most_clients(plan) } + OWN_DESCRIPTORS;
     if needed > available {
         return Err(StartError::Descriptors { needed, available });
     }

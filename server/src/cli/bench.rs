@@ -267,6 +267,8 @@ pub fn main(args: &Args) -> ExitCode {
 
 fn run(args: &Args) -> Result<u8, Refusal> {
     let plan = args.plan()?;
+    let refused = |e: StartError| Refusal(NO_START, format!("cannot start: {e}"));
+    net::check_descriptors(&plan).map_err(refused)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -277,7 +279,6 @@ fn run(args: &Args) -> Result<u8, Refusal> {
         dns_server: args.dns_server,
         ..Options::default()
     };
-    let refused = |e: StartError| Refusal(NO_START, format!("cannot start: {e}"));
     runtime.block_on(net::preflight(&plan, &options)).map_err(refused)?;
     // Before the run: it may leave no descriptor for it.
     let signals = {
