@@ -136,6 +136,29 @@ fn gzip(body: &[u8]) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn b46_an_international_host_is_shown_in_both_forms() {
+    let server = strict().await;
+    let user = server.sign_up("owner").await;
+    let page = user.post("/hosts", &[("address", "bücher.test")]).await.location();
+    let shown = user.get(&page).await;
+    assert_eq!(shown.select("h1"), ["xn--bcher-kva.test:443"]);
+    assert_eq!(shown.select("bdi"), ["bücher.test"]);
+    assert!(shown.select(".note-box.warn").is_empty(), "{}", shown.body);
+    // The same host, typed in its other form.
+    let again = user.post("/hosts", &[("address", "xn--bcher-kva.test")]).await;
+    assert!(again.body.contains("is among your hosts already"), "{}", again.body);
+    // With a Cyrillic а.
+    let page = user.post("/hosts", &[("address", "p\u{430}ypal.test")]).await.location();
+    let warning = user.get(&page).await.select(".note-box.warn").concat();
+    for part in ["p\u{430}ypal.test", "xn--pypal-4ve.test", "several scripts"] {
+        assert!(warning.contains(part), "{part} in {warning}");
+    }
+    let page = user.post("/hosts", &[("address", "plain.test")]).await.location();
+    let plain = user.get(&page).await;
+    assert!(plain.select("bdi").is_empty() && plain.select(".note-box.warn").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn b82_honest_owners_succeed() {
     let (server, site) = (strict().await, Site::start().await);
     let user = server.sign_up("anna").await;

@@ -12,6 +12,7 @@ use crate::store::hosts::{HostRow, Method, NewHost, Ownership, ProofRow, SchemeH
 use crate::store::{HostId, UserId};
 
 pub mod check;
+pub mod lookalike;
 pub mod proof;
 
 /// Hosts of one account.
@@ -64,7 +65,12 @@ pub fn parse_address(text: &str) -> Result<(HostPort, SchemeHint), FieldError> {
 
 /// Where a stored host is.
 pub fn at(row: &HostRow) -> Option<HostPort> {
-    Target::parse(&format!("http://{}:{}/", row.host, row.port)).ok().map(|target| target.at)
+    target(row).map(|target| target.at)
+}
+
+/// The front page of a stored host.
+pub fn target(row: &HostRow) -> Option<Target> {
+    Target::parse(&format!("http://{}:{}/", row.host, row.port)).ok()
 }
 
 /// Whether this installation takes a host for owned without a proof: loopback, on a local installation.

@@ -72,6 +72,10 @@ pub struct HostPage {
     pub last_check: Option<HostCheck>,
     /// How many tests use it.
     pub tests: u64,
+    /// An international name as people write it; the address holds its ASCII form.
+    pub unicode: Option<String>,
+    /// What is odd about that name, in a sentence.
+    pub warning: Option<String>,
 }
 
 /// Draws the list.
@@ -132,6 +136,8 @@ pub fn render_one(chrome: &Chrome, page: &HostPage) -> String {
                 <h1 class="break">{host.address.clone()}</h1>
                 {host_badge(host.state)}
             </div>
+            {page.unicode.as_ref().map(|name| view! { <p class="break">"This is the ASCII form of "<bdi><strong>{name.clone()}</strong></bdi>"."</p> })}
+            {page.warning.as_ref().map(|text| view! { <div class="note-box warn"><p class="break">{text.clone()}</p></div> })}
             {standing(page)}
             {page.last_check.as_ref().map(check)}
             {(host.state != HostState::Trusted).then(|| steps(page))}

@@ -7,13 +7,14 @@ use axum::response::{IntoResponse as _, Response};
 use oleada_app::FlashKind;
 use oleada_app::pages::hosts::{HostCheck, HostPage, HostProof, HostsPage, render_list, render_one};
 use oleada_app::view::FieldError;
+use oleada_engine::plan::Target;
 use serde::Deserialize;
 use tower_sessions::Session;
 
 use crate::accounts::Refusal;
 use crate::auth::CurrentUser;
 use crate::error::{Error, Result, see_other};
-use crate::hosts::{self, proof};
+use crate::hosts::{self, lookalike, proof};
 use crate::plans;
 use crate::render::{Frame, flash};
 use crate::router::Id;
@@ -94,7 +95,10 @@ pub async fn show(
 ) -> Result<Response> {
     let row = hosts::find(&state, user.id, id).await?;
     let last_check = state.db.last_proof(id).await?.map(check_of);
+    let target = hosts::target(&row);
     let page = HostPage {
+        unicode: target.as_ref().and_then(Target::unicode_host),
+        warning: target.as_ref().and_then(lookalike::warning),
         host: hosts::line(&state.config, &row),
         proof: proof_of(&row),
         last_check,
