@@ -2,8 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
-use harness::tools::{Target, oleada, run_oleada};
-use serde_json::Value;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use harness::tools::{Target, oleada, run_oleada, temp_dir};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
+use serde_json::{Value, json};
 
 fn bench(arguments: &[&str]) -> (i32, Value, String) {
     let all: Vec<&str> = ["bench", "--json"].iter().chain(arguments).copied().collect();
@@ -220,6 +228,144 @@ fn the_report_as_text_names_the_ledger_and_the_verdict() {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(!String::from_utf8(output.stderr).unwrap().contains("Planned"));
+}
+
+/// An authority, and a server that answers over these versions of TLS and serves only that authority's clients, if there is one.
+struct Authority(Issuer<'static, KeyPair>, CertificateDer<'static>);
+
+impl Authority {
+    fn new() -> Authority {
+        let (key, mut params) = (KeyPair::generate().unwrap(), CertificateParams::new(Vec::new()).unwrap());
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let own = params.self_signed(&key).unwrap().der().clone();
+        Authority(Issuer::new(params, key), own)
+    }
+
+    fn certificate(&self) -> (rcgen::Certificate, KeyPair) {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        (params.signed_by(&key, &self.0).unwrap(), key)
+    }
+
+    fn serve(&self, versions: &[&'static SupportedProtocolVersion], demanding: bool) -> SocketAddr {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let (certificate, key) = self.certificate();
+        let builder = ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(versions).unwrap();
+        let builder = if demanding {
+            let mut roots = RootCertStore::empty();
+            roots.add(self.1.clone()).unwrap();
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider).build().unwrap();
+            builder.with_client_cert_verifier(verifier)
+        } else {
+            builder.with_no_client_auth()
+        };
+        let key = PrivatePkcs8KeyDer::from(key.serialize_der()).into();
+        let config = Arc::new(builder.with_single_cert(vec![certificate.der().clone()], key).unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for tcp in listener.incoming().map_while(Result::ok) {
+                let tls = rustls::ServerConnection::new(config.clone()).unwrap();
+                std::thread::spawn(move || {
+                    let mut stream = rustls::StreamOwned::new(tls, tcp);
+                    let mut buffer = [0; 4096];
+                    // A request of these tests comes in one piece.
+                    while stream.read(&mut buffer).is_ok_and(|n| n > 0) {
+                        let reply = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+                        if stream.write_all(reply).and_then(|()| stream.flush()).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+        });
+        address
+    }
+}
+
+#[test]
+fn a_client_certificate_comes_from_files() {
+    let authority = Authority::new();
+    let at = format!("https://{}/", authority.serve(rustls::DEFAULT_VERSIONS, true));
+    let ((certificate, key), (_, other_key), folder) =
+        (authority.certificate(), authority.certificate(), temp_dir("client"));
+    let file = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.into_os_string().into_string().unwrap()
+    };
+    let (cert, key_text) = (file("cert.pem", &certificate.pem()), key.serialize_pem());
+    let (key, other) = (file("key.pem", &key_text), file("other.pem", &other_key.serialize_pem()));
+    let run = ["-n", "5", "-c", "1", "--insecure", "--client-cert", &cert];
+    let (code, doc, errors) = bench(&[&run[..], &["--client-key", &key, &at]].concat());
+    assert_eq!((code, doc["ledger"]["ok"].as_u64()), (0, Some(5)), "{doc} {errors}");
+    assert_eq!((&doc["protocols"], &doc["tls_versions"]), (&json!({"http/1.1": 5}), &json!({"TLS 1.3": 1})));
+    let secret = key_text.lines().nth(1).unwrap();
+    assert!(!(doc.to_string() + &errors).contains(secret));
+
+    let (code, doc, _) = bench(&["-n", "5", "-c", "1", "--insecure", "--error-threshold", "100", &at]);
+    assert_eq!((code, doc["ledger"]["network"].as_u64()), (1, Some(5)), "{doc}");
+    assert_eq!(doc["errors"][0]["kind"], "tls_client_certificate", "{doc}");
+
+    let large = file("large.pem", &"x".repeat(300_000));
+    let missing = folder.join("missing.pem").into_os_string().into_string().unwrap();
+    for (key, words) in [
+        (None, "--client-key"),
+        (Some(&other), "do not belong together"),
+        (Some(&cert), "client key cannot be read"),
+        (Some(&large), "at most 256 kB"),
+        (Some(&missing), "cannot read"),
+    ] {
+        let key = key.map_or(vec![], |key| vec!["--client-key", key.as_str()]);
+        let output = run_oleada(&[&["bench"], &run[..], &key, &[at.as_str()]].concat());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains(words), "{words}: {said}");
+        assert!(!said.contains(secret) && !said.contains(other_key.serialize_pem().lines().nth(1).unwrap()), "{said}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn b51_the_report_says_what_was_spoken() {
+    let authority = Authority::new();
+    let old = format!("https://{}/", authority.serve(&[&rustls::version::TLS12], false));
+    let text = |arguments: &[&str]| {
+        let output = run_oleada(&[&["bench", "-q", "-n", "4", "-c", "2", "--insecure"], arguments].concat());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let said = text(&[&old]);
+    for part in [
+        "Certificates were not checked",
+        "HTTP             ran over HTTP/1.1: the target does not offer HTTP/2",
+        "TLS              2 connections with TLS 1.2",
+    ] {
+        assert!(said.contains(part), "{part} in {said}");
+    }
+    let said = text(&["--http", "1.1", &old]);
+    assert!(said.contains("ran over HTTP/1.1\n"), "{said}");
+    let refused = text(&["--http", "2", &old]);
+    assert!(refused.contains("no_http2 × 4") && !refused.contains("ran over"), "{refused}");
+    let (code, doc, _) = bench(&["-n", "4", "-c", "1", "--insecure", "--min-tls", "1.3", &old]);
+    assert_eq!((code, doc["errors"][0]["kind"].as_str()), (1, Some("tls_protocol")), "{doc}");
+    assert_eq!((&doc["plan"]["min_tls"], &doc["protocols"]), (&json!("1.3"), &json!({})));
+}
+
+#[test]
+fn b46_a_name_that_looks_like_another_is_pointed_out() {
+    let target = Target::start().unwrap();
+    let port = target.address().rsplit(':').next().unwrap().to_owned();
+    // With a Cyrillic а.
+    let warned = |host: &str, ascii: &str| {
+        let resolve = format!("{ascii}:{port}:127.0.0.1");
+        let url = format!("http://{host}:{port}/");
+        let (code, doc, said) = bench(&["-q", "-n", "2", "-c", "1", "--resolve", &resolve, &url, &url]);
+        assert_eq!((code, doc["ledger"]["ok"].as_u64()), (0, Some(2)), "{doc} {said}");
+        said
+    };
+    let said = warned("p\u{430}ypal.test", "xn--pypal-4ve.test");
+    assert!(said.contains("p\u{430}ypal.test (xn--pypal-4ve.test)"), "{said}");
+    assert_eq!(said.matches("warning:").count(), 1, "{said}");
+    assert!(!warned("bücher.test", "xn--bcher-kva.test").contains("warning"));
 }
 
 #[test]

@@ -13,7 +13,7 @@
 //! | `requests[i].auth_user`, `requests[i].auth_password` | basic authentication; both empty = none |
 //! | `requests[i].stored` | which request of the stored test this row was (from 0): its password is kept while `auth_password` is empty |
 //! | `timeout_ms`, `idle_timeout_ms`, `error_threshold`, `max_clients`, `warm_up_s`, `max_rate_missed` | numbers; empty = default or off |
-//! | `reuse`, `http`, `end`, `redirects` | names as in the plan |
+//! | `reuse`, `http`, `min_tls`, `end`, `redirects` | names as in the plan |
 //! | `insecure` | `on` when any certificate is accepted |
 //! | `action` | `save`, `run` (save and run), `add-request`, or `remove-request-i` |
 //!
@@ -78,6 +78,8 @@ pub struct PlanForm {
     pub reuse: String,
     /// HTTP version.
     pub http: String,
+    /// Lowest TLS version.
+    pub min_tls: String,
     /// Any certificate is accepted.
     pub insecure: bool,
     /// At the end.
@@ -140,6 +142,7 @@ impl PlanForm {
             error_threshold: plain(spec.error_threshold),
             reuse: spec.reuse.to_string(),
             http: spec.http.to_string(),
+            min_tls: spec.min_tls.to_string(),
             insecure: spec.insecure,
             end: spec.end.to_string(),
             redirects: spec.redirects.to_string(),
@@ -219,6 +222,7 @@ impl PlanForm {
             "error_threshold" => &mut self.error_threshold,
             "reuse" => &mut self.reuse,
             "http" => &mut self.http,
+            "min_tls" => &mut self.min_tls,
             "end" => &mut self.end,
             "redirects" => &mut self.redirects,
             "max_clients" => &mut self.max_clients,
@@ -327,6 +331,7 @@ mod tests {
         );
         assert_eq!(form.requests.iter().map(|r| r.url.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!((form.requests[0].stored, form.insecure, action), (Some(4), true, FormAction::RemoveRequest(1)));
+        assert_eq!(form.min_tls, "1.2", "what is not sent has its default");
     }
 
     #[test]

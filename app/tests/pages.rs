@@ -226,6 +226,48 @@ fn a_report_answers_in_its_first_lines() {
 }
 
 #[test]
+fn b51_a_report_says_what_was_spoken() {
+    let facts = |change: &dyn Fn(&mut RunPage)| {
+        let mut run = fixtures::run_page(RunState::Finished, 0.0);
+        change(&mut run);
+        text(&Html::parse_document(&pages::run::render(&fixtures::chrome(true, "/runs/run-2"), &run)), ".facts dd")
+    };
+    assert!(facts(&|_| {}).contains("| ran over HTTP/1.1 |"));
+    let old = facts(&|run| run.result.as_mut().unwrap().protocols.clear());
+    assert!(!old.contains("ran over"), "results from before this was counted say nothing");
+    let tls = facts(&|run| {
+        let result = run.result.as_mut().unwrap();
+        result.plan.requests.iter_mut().for_each(|r| r.url = "https://shop.example/".into());
+        (result.plan.insecure, run.plan.insecure) = (true, true);
+        result.tls_versions = [("TLS 1.2".to_owned(), 1), ("TLS 1.3".to_owned(), 1200)].into();
+    });
+    assert!(tls.contains("| ran over HTTP/1.1: the target does not offer HTTP/2 |"), "{tls}");
+    assert!(
+        tls.contains("| 1 connection with TLS 1.2, 1,200 connections with TLS 1.3; certificates were not checked |"),
+        "{tls}"
+    );
+    assert!(tls.ends_with("| version 1.2 or 1.3 | not checked"), "{tls}");
+    let both = facts(&|run| {
+        run.result.as_mut().unwrap().protocols.insert("http/2".into(), 1);
+        run.plan.min_tls = oleada_engine::plan::TlsVersion::Tls13;
+    });
+    assert!(
+        both.contains("4,740 answers over HTTP/1.1, 1 answer over HTTP/2") && both.contains("| version 1.3 only |"),
+        "{both}"
+    );
+}
+
+#[test]
+fn an_odd_host_name_has_both_forms_and_a_warning() {
+    let page = |host| Html::parse_document(&pages::hosts::render_one(&fixtures::chrome(true, "/hosts/host-3"), &host));
+    let odd = HostPage { unicode: Some(HOSTILE.into()), warning: Some(HOSTILE.into()), ..fixtures::host_page(2) };
+    let odd = page(odd);
+    assert_eq!((text(&odd, "bdi"), text(&odd, ".note-box.warn")), (HOSTILE.to_owned(), HOSTILE.to_owned()));
+    let plain = page(fixtures::host_page(2));
+    assert_eq!((text(&plain, "bdi"), text(&plain, ".note-box.warn")), (String::new(), String::new()));
+}
+
+#[test]
 fn a_run_that_was_never_answered_does_not_look_clean() {
     let page = Html::parse_document(&pages::run::render(&fixtures::chrome(true, "/runs/run-2"), &fixtures::dead_run()));
     assert!(text(&page, ".verdict.bad .verdict-line").contains("Nothing was answered: all 100 requests failed."));

@@ -23,6 +23,7 @@ mod dns;
 mod health;
 pub mod http1;
 mod http2;
+mod identity;
 mod pace;
 mod policy;
 mod recorder;
@@ -33,6 +34,7 @@ mod tls;
 mod worker;
 
 pub use dns::{LookupError, ResolveOverride, Resolver};
+pub use identity::{ClientIdentity, IdentityError};
 pub use ipnet::IpNet;
 pub use policy::{AddressPolicy, Refused};
 pub use shared::check_descriptors;
@@ -52,6 +54,8 @@ pub struct Options {
     pub dns_server: Option<SocketAddr>,
     /// Hosts that redirects may lead to, besides the plan's own.
     pub redirect_hosts: Vec<HostPort>,
+    /// Shown to every target that asks for a client certificate.
+    pub client_identity: Option<ClientIdentity>,
 }
 
 impl Default for Options {
@@ -63,6 +67,7 @@ impl Default for Options {
             resolve: Vec::new(),
             dns_server: None,
             redirect_hosts: Vec::new(),
+            client_identity: None,
         }
     }
 }

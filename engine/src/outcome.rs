@@ -72,6 +72,8 @@ error_kinds! {
     TlsWrongName = "tls_wrong_name", Network, "The certificate is for another host name.";
     /// No common version or cipher.
     TlsProtocol = "tls_protocol", Network, "Target and generator have no TLS version or cipher in common.";
+    /// Client certificate missing or not accepted.
+    TlsClientCertificate = "tls_client_certificate", Network, "The target asks for a client certificate, and got none or one that it does not accept.";
     /// The port does not speak TLS.
     NotTls = "not_tls", Network, "The port does not speak TLS.";
     /// Other TLS failures.

@@ -126,6 +126,15 @@ text_enum! {
     }
 }
 text_enum! {
+    /// The lowest TLS version that is spoken.
+    TlsVersion {
+        /// TLS 1.2 or 1.3, the best both sides know.
+        #[default] Tls12 = "1.2",
+        /// TLS 1.3 only.
+        Tls13 = "1.3",
+    }
+}
+text_enum! {
     /// What happens at the end to requests in flight.
     AtEnd {
         /// They may finish until their timeout.
@@ -208,6 +217,8 @@ pub struct PlanSpec {
     pub http: HttpVersion,
     /// Accept any certificate.
     pub insecure: bool,
+    /// The lowest TLS version.
+    pub min_tls: TlsVersion,
     /// Requests in flight at the end.
     pub end: AtEnd,
     /// Redirects.
@@ -238,6 +249,7 @@ impl Default for PlanSpec {
             reuse: Reuse::default(),
             http: HttpVersion::default(),
             insecure: false,
+            min_tls: TlsVersion::default(),
             end: AtEnd::default(),
             redirects: Redirects::default(),
             max_clients: None,

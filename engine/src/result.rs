@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
-use crate::plan::{Load, Plan, PlanSpec, Target};
+use crate::plan::{HttpVersion, Load, Plan, PlanSpec, Target, TlsVersion};
 use crate::verdict::Verdict;
 use crate::window::{Ledger, Window};
 
@@ -127,6 +127,12 @@ pub struct ResultDoc {
     pub redirects: RedirectCounts,
     /// Replies by status.
     pub statuses: BTreeMap<String, u64>,
+    /// Replies by HTTP version: `http/1.0`, `http/1.1`, `http/2`; only those that came.
+    #[serde(default)]
+    pub protocols: BTreeMap<String, u64>,
+    /// Connections by TLS version: `TLS 1.2`, `TLS 1.3`; only those that were opened.
+    #[serde(default)]
+    pub tls_versions: BTreeMap<String, u64>,
     /// Failures.
     pub errors: Vec<ErrorDoc>,
     /// Ages in ms of requests cut at the end, oldest first.
@@ -143,6 +149,21 @@ pub struct ResultDoc {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub seconds: Option<Vec<Point>>,
 }
+
+impl ResultDoc {
+    /// Whether the best HTTP version was asked for, the target could have agreed on HTTP/2 (all over TLS), and all that was
+    /// answered came over HTTP/1.
+    pub fn fell_back_to_http1(&self) -> bool {
+        let all_tls = self.plan.requests.iter().all(|r| r.url.starts_with("https://")) && self.redirects.followed == 0;
+        self.plan.http == HttpVersion::Auto.as_str()
+            && all_tls
+            && !self.protocols.is_empty()
+            && !self.protocols.contains_key(HTTP_2)
+    }
+}
+
+/// Name of HTTP/2 in [`ResultDoc::protocols`].
+const HTTP_2: &str = "http/2";
 
 /// The plan as it may be shown: no credentials, no values of secret headers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -165,6 +186,9 @@ pub struct PlanDoc {
     pub http: String,
     /// Certificates were not checked.
     pub insecure: bool,
+    /// The lowest TLS version.
+    #[serde(default)]
+    pub min_tls: TlsVersion,
     /// What happened to requests in flight at the end.
     pub end: String,
     /// Whether redirects were followed.
@@ -245,6 +269,7 @@ impl PlanDoc {
             reuse: spec.reuse.to_string(),
             http: spec.http.to_string(),
             insecure: spec.insecure,
+            min_tls: spec.min_tls,
             end: spec.end.to_string(),
             redirects: spec.redirects.to_string(),
             max_clients: spec.max_clients,
@@ -497,6 +522,10 @@ impl Point {
     }
 }
 
+fn nonzero<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
+    counts.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count)).collect()
+}
+
 /// µs to ms with 3 decimals.
 fn ms(us: f64) -> f64 {
     round3(us / 1000.0)
@@ -550,6 +579,12 @@ impl Record<'_> {
             addresses: self.addresses(),
             redirects: RedirectCounts { followed: counters.redirects_followed, refused: counters.redirects_refused },
             statuses: totals.statuses.iter().map(|(status, count)| (status.to_string(), *count)).collect(),
+            protocols: nonzero([
+                ("http/1.0", counters.http10),
+                ("http/1.1", counters.http11),
+                (HTTP_2, counters.http2),
+            ]),
+            tls_versions: nonzero([("TLS 1.2", counters.tls12), ("TLS 1.3", counters.tls13)]),
             errors: totals
                 .errors
                 .rows()
@@ -644,6 +679,43 @@ mod tests {
         let json = serde_json::to_string(&record(&plan, &totals).document(None)).unwrap();
         assert!(!json.contains("pa55") && !json.contains("zoe") && json.contains("seen"));
         assert!(json.contains("http://127.0.0.1:9900/?page=2&Api_Key=(hidden)&b"), "{json}");
+    }
+
+    #[test]
+    fn b51_what_was_spoken_is_said() {
+        let (plain, mut totals) = (plan(), Window::new(0, 1));
+        (totals.counters.http11, totals.counters.tls13) = (7, 2);
+        let mut spec = plain.spec().clone();
+        spec.requests[0].url = "https://127.0.0.1:9900/".into();
+        let spec = |http| PlanSpec { http, min_tls: TlsVersion::Tls13, ..spec.clone() };
+        let tls = |http| Plan::try_from(spec(http)).unwrap();
+        let doc = record(&tls(HttpVersion::Auto), &totals).document(None);
+        let json = serde_json::to_value(&doc).unwrap();
+        assert_eq!(json["protocols"], serde_json::json!({"http/1.1": 7}));
+        assert_eq!(json["tls_versions"], serde_json::json!({"TLS 1.3": 2}));
+        assert_eq!(json["plan"]["min_tls"], "1.3");
+        assert!(doc.fell_back_to_http1());
+        // Asked for, or nothing to agree upon, or HTTP/2 after all, or nothing answered: no fall-back.
+        assert!(!record(&tls(HttpVersion::Http1), &totals).document(None).fell_back_to_http1());
+        assert!(!record(&plain, &totals).document(None).fell_back_to_http1());
+        assert!(!record(&tls(HttpVersion::Auto), &Window::new(0, 1)).document(None).fell_back_to_http1());
+        totals.counters.http2 = 1;
+        assert!(!record(&tls(HttpVersion::Auto), &totals).document(None).fell_back_to_http1());
+    }
+
+    #[test]
+    fn documents_and_plans_from_before_are_read() {
+        let (plan, totals) = (plan(), Window::new(0, 1));
+        let doc = record(&plan, &totals).document(None);
+        let mut json = serde_json::to_value(&doc).unwrap();
+        for name in ["protocols", "tls_versions"] {
+            assert!(json.as_object_mut().unwrap().remove(name).is_some());
+        }
+        assert!(json["plan"].as_object_mut().unwrap().remove("min_tls").is_some());
+        assert_eq!(serde_json::from_value::<ResultDoc>(json).unwrap(), doc);
+        let mut json = serde_json::to_value(&plan).unwrap();
+        assert!(json.as_object_mut().unwrap().remove("min_tls").is_some());
+        assert_eq!(serde_json::from_value::<Plan>(json).unwrap(), plan);
     }
 
     #[test]

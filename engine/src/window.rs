@@ -121,6 +121,7 @@ impl Ledger {
 
 /// Counters that only ever add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Counters {
     /// Client-microseconds: how long clients were open in this window, summed over clients.
     pub client_us: u64,
@@ -143,12 +144,21 @@ pub struct Counters {
     /// Processor time of the generator's threads in µs.
     pub cpu_us: u64,
     /// Time in µs for which the machine kept the generator's threads from running although they were due.
-    #[serde(default)]
     pub stalled_us: u64,
+    /// Answered requests whose reply was HTTP/1.0.
+    pub http10: u64,
+    /// Answered requests whose reply was HTTP/1.1.
+    pub http11: u64,
+    /// Answered requests whose reply was HTTP/2.
+    pub http2: u64,
+    /// Connections that speak TLS 1.2.
+    pub tls12: u64,
+    /// Connections that speak TLS 1.3.
+    pub tls13: u64,
 }
 
 impl Counters {
-    fn counts(&self) -> [u64; 11] {
+    fn counts(&self) -> [u64; 16] {
         [
             self.client_us,
             self.bytes_sent,
@@ -161,6 +171,11 @@ impl Counters {
             self.redirects_refused,
             self.cpu_us,
             self.stalled_us,
+            self.http10,
+            self.http11,
+            self.http2,
+            self.tls12,
+            self.tls13,
         ]
     }
 
@@ -177,6 +192,11 @@ impl Counters {
         self.redirects_refused += other.redirects_refused;
         self.cpu_us += other.cpu_us;
         self.stalled_us += other.stalled_us;
+        self.http10 += other.http10;
+        self.http11 += other.http11;
+        self.http2 += other.http2;
+        self.tls12 += other.tls12;
+        self.tls13 += other.tls13;
     }
 }
 
@@ -533,6 +553,8 @@ mod tests {
         w.requests[1].ledger.ok = 1;
         w.requests[1].latency.record(us);
         w.counters.bytes_sent = 7;
+        (w.counters.http10, w.counters.http11, w.counters.http2) = (1, 2, 3);
+        (w.counters.tls12, w.counters.tls13) = (4, 5);
         w.peak_clients = 4;
         w.addresses.record("127.0.0.1:80".parse().unwrap(), 3);
         w.sent_by_thread = vec![0, 2];
@@ -545,6 +567,8 @@ mod tests {
         a.merge(&sample(0, 300), Merge::SameSecond);
         assert!(a.ledger.is_closed());
         assert_eq!((a.ledger.planned, a.latency.count(), a.statuses[&200], a.peak_clients), (6, 2, 2, 8));
+        let c = a.counters;
+        assert_eq!([c.http10, c.http11, c.http2, c.tls12, c.tls13], [2, 4, 6, 8, 10]);
         assert_eq!(a.errors.rows()[0].count, 2);
         assert_eq!(a.errors.rows()[0].detail.chars().count(), limits::ERROR_DETAIL_CHARS);
         a.merge(&sample(1, 5), Merge::OtherSecond);
@@ -591,6 +615,18 @@ mod tests {
         let mut later = bytes;
         later[0] = 2;
         assert!(Window::decode(&later).is_err());
+    }
+
+    #[test]
+    fn windows_stored_before_a_counter_was_there_are_read() {
+        let (mut bytes, name) =
+            (sample(7, 12_345).encode(), br#","http10":1,"http11":2,"http2":3,"tls12":4,"tls13":5"#);
+        let at = bytes.windows(name.len()).position(|w| w == name).unwrap();
+        bytes.drain(at..at + name.len());
+        let head = u32::from_le_bytes(bytes[1..5].try_into().unwrap()) - name.len() as u32;
+        bytes[1..5].copy_from_slice(&head.to_le_bytes());
+        let counters = Counters { bytes_sent: 7, ..Counters::default() };
+        assert_eq!(Window::decode(&bytes).unwrap(), Window { counters, ..sample(7, 12_345) });
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use common::target::Target;
+use common::target::{After, Target};
 use common::{Done, MS, certs, finish, fixed, get, maintain, run, spec, threads};
 use h2::Reason;
 use h2::server::SendResponse;
@@ -212,8 +212,16 @@ fn b51_what_is_not_offered_is_said() {
         let plan = PlanSpec { insecure: true, ..fixed(4, 2, format!("https://{}/", target.address)) };
         let done = run(http2(plan.clone()));
         assert_eq!((kinds(&done), target.requests()), (vec![(ErrorKind::NoHttp2, 4)], 0), "{offer:?}");
-        assert_eq!(run(plan).ledger().ok, 4);
+        // Who asks for the best gets HTTP/1.1, and it is counted as that.
+        let counters = run(plan).totals.counters;
+        assert_eq!((counters.http11, counters.http2), (4, 0), "{offer:?}");
     }
+    let old = Target::new(|call| {
+        call.write("HTTP/1.0 200 OK\r\n\r\nok");
+        After::Close
+    });
+    let counters = run(fixed(3, 1, old.url("/"))).totals.counters;
+    assert_eq!((counters.http10, counters.http11, counters.http2), (3, 0, 0));
 }
 
 #[test]
@@ -224,6 +232,7 @@ fn the_best_both_know_is_spoken_over_tls() {
         let before = server.seen().len();
         let done = run(PlanSpec { insecure: true, http, ..fixed(20, 2, server.https("/ok")) });
         assert_eq!((done.ledger().ok, server.seen().len() - before, done.totals.tls.count()), (20, 20, 2));
+        assert_eq!((done.totals.counters.http11, done.totals.counters.http2), (0, 20));
     }
     // Without TLS nothing is agreed upon, and HTTP/1.1 is what everybody knows.
     let target = Target::normal();

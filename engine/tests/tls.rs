@@ -5,20 +5,21 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::certs::{self, Authority};
 use common::target::Target;
-use common::{MS, fixed, per_second, run, run_with};
-use oleada_engine::net::Options;
+use common::{Done, MS, fixed, per_second, run, run_with};
+use oleada_engine::net::{ClientIdentity, IdentityError, Options};
 use oleada_engine::outcome::ErrorKind;
-use oleada_engine::plan::{PlanSpec, Reuse};
+use oleada_engine::plan::{HttpVersion, PlanSpec, Reuse, TlsVersion, limits};
 use rustls::ServerConfig;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use rustls::version::{TLS12, TLS13};
 
 /// Notes the names asked for, and takes its time.
 #[derive(Debug)]
@@ -65,6 +66,15 @@ fn answering(bytes: &'static [u8]) -> SocketAddr {
         }
     });
     address
+}
+
+/// Five requests by one client, to whom any certificate is good.
+fn five(address: SocketAddr) -> PlanSpec {
+    PlanSpec { insecure: true, ..fixed(5, 1, format!("https://{address}/")) }
+}
+
+fn kinds(done: &Done) -> Vec<(ErrorKind, u64)> {
+    done.totals.errors.rows().iter().map(|r| (r.kind, r.count)).collect()
 }
 
 /// Runs `strict_run` in a process of its own, because whom it trusts comes from its environment. What became of it.
@@ -125,6 +135,7 @@ fn b49_ports_that_speak_something_else() {
     // ServerHello of TLS 1.0 with TLS_RSA_WITH_AES_128_CBC_SHA.
     const TLS_1_0: &[u8] = b"\x16\x03\x01\x00\x2a\x02\x00\x00\x26\x03\x01\
         0123456789abcdef0123456789abcdef\x00\x00\x2f\x00";
+    // What a server says that knows TLS 1.0 only: a fatal alert, protocol_version.
     for (bytes, kind) in [
         (TLS_1_0, ErrorKind::TlsProtocol),
         (b"\x15\x03\x01\x00\x02\x02\x46", ErrorKind::TlsProtocol),
@@ -136,10 +147,147 @@ fn b49_ports_that_speak_something_else() {
         let at = answering(bytes);
         for insecure in [false, true] {
             let done = run(PlanSpec { insecure, ..fixed(3, 1, format!("https://{at}/")) });
-            let kinds: Vec<_> = done.totals.errors.rows().iter().map(|r| (r.kind, r.count)).collect();
-            assert_eq!(kinds, [(kind, 3)], "{}", bytes.escape_ascii());
+            assert_eq!(kinds(&done), [(kind, 3)], "{}", bytes.escape_ascii());
         }
     }
+}
+
+#[test]
+fn b49_no_version_below_the_lowest_is_spoken() {
+    for (offered, least, version) in [
+        (&[&TLS12, &TLS13][..], TlsVersion::Tls12, 3),
+        (&[&TLS12, &TLS13], TlsVersion::Tls13, 3),
+        (&[&TLS12], TlsVersion::Tls12, 2),
+        (&[&TLS13], TlsVersion::Tls13, 3),
+    ] {
+        let tls = Arc::new(certs::self_signed_with(&["127.0.0.1"], offered));
+        let target = Target::on("127.0.0.1:0", Some(tls), |call| call.ok());
+        let done = run(PlanSpec { min_tls: least, ..five(target.address) });
+        let spoken = (done.totals.counters.tls12, done.totals.counters.tls13);
+        assert_eq!((done.ledger().ok, spoken), (5, if version == 2 { (1, 0) } else { (0, 1) }), "{offered:?} {least}");
+    }
+    let old = Arc::new(certs::self_signed_with(&["127.0.0.1"], &[&TLS12]));
+    let old = Target::on("127.0.0.1:0", Some(old), |call| call.ok());
+    // ServerHello of TLS 1.2 with TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: a server that does not ask what may be.
+    let deaf = answering(
+        b"\x16\x03\x03\x00\x2a\x02\x00\x00\x26\x03\x03\
+        0123456789abcdef0123456789abcdef\x00\xc0\x2f\x00",
+    );
+    for address in [old.address, deaf] {
+        let done = run(PlanSpec { min_tls: TlsVersion::Tls13, ..five(address) });
+        assert_eq!(kinds(&done), [(ErrorKind::TlsProtocol, 5)], "{address}");
+    }
+    assert_eq!(old.requests(), 0);
+}
+
+fn identity(pem: &(String, String)) -> ClientIdentity {
+    ClientIdentity::from_pem(pem.0.as_bytes(), pem.1.as_bytes()).unwrap()
+}
+
+#[test]
+fn a_client_certificate_is_shown_to_who_asks_for_it() {
+    let (authority, other) = (Authority::new("clients"), Authority::new("other"));
+    let (known, unknown) = (identity(&authority.client()), identity(&other.client()));
+    let with = |identity: Option<&ClientIdentity>| Options { client_identity: identity.cloned(), ..Options::default() };
+    for version in [&TLS12, &TLS13] {
+        let tls = Arc::new(authority.demanding_server(&[version]));
+        let target = Target::on("127.0.0.1:0", Some(tls), |call| call.ok());
+        let plan = || PlanSpec { reuse: Reuse::Off, ..five(target.address) };
+        assert_eq!(run_with(plan(), with(Some(&known))).ledger().ok, 5);
+        for refused in [None, Some(&unknown)] {
+            let done = run_with(plan(), with(refused));
+            assert_eq!(kinds(&done), [(ErrorKind::TlsClientCertificate, 5)], "{version:?} {refused:?}");
+        }
+        assert_eq!(target.requests(), 5);
+    }
+    // Over HTTP/2 the alert of TLS 1.3 comes after the handshake as well.
+    let tls = certs::offering(authority.demanding_server(&[&TLS13]), &["h2"]);
+    let target = Target::on("127.0.0.1:0", Some(tls), |call| call.ok());
+    for http in [HttpVersion::Auto, HttpVersion::Http2] {
+        let done = run(PlanSpec { http, ..five(target.address) });
+        assert_eq!(kinds(&done), [(ErrorKind::TlsClientCertificate, 5)], "{http} {:?}", done.totals.errors);
+    }
+    // Who does not ask is not bothered.
+    let target = Target::on("127.0.0.1:0", Some(Arc::new(certs::self_signed(&["127.0.0.1"]))), |call| call.ok());
+    assert_eq!(run_with(five(target.address), with(Some(&known))).ledger().ok, 5);
+}
+
+/// Makes the alert certificate_required of TLS 1.2 what many servers say instead: handshake_failure.
+struct Terse(TcpStream);
+
+impl Read for Terse {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Write for Terse {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut bytes = bytes.to_vec();
+        if bytes == [21, 3, 3, 0, 2, 2, 116] {
+            bytes[6] = 40;
+        }
+        self.0.write_all(&bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[test]
+fn a_failed_handshake_after_the_question_is_about_the_client_certificate() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let config = Arc::new(Authority::new("clients").demanding_server(&[&TLS12]));
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut stream = Terse(stream);
+            let mut tls = rustls::ServerConnection::new(config.clone()).unwrap();
+            while tls.is_handshaking() && tls.complete_io(&mut stream).is_ok() {}
+            let _ = stream.read(&mut [0; 100]);
+        }
+    });
+    let done = run(five(address));
+    assert_eq!(kinds(&done), [(ErrorKind::TlsClientCertificate, 5)]);
+    assert!(done.totals.errors.rows()[0].detail.contains("HandshakeFailure"), "{:?}", done.totals.errors);
+}
+
+#[test]
+fn what_is_no_client_identity_is_refused_in_words_and_its_key_is_never_shown() {
+    let authority = Authority::new("clients");
+    let ((cert, key), (_, other_key)) = (authority.client(), authority.client());
+    let body = |pem: &str| pem.lines().nth(1).unwrap().to_owned();
+    let damaged = |pem: &str| pem.replace(&body(pem), "####");
+    let locked = key.replace("PRIVATE", "ENCRYPTED PRIVATE");
+    let nonsense = "-----BEGIN PRIVATE KEY-----\nMAMCAQA=\n-----END PRIVATE KEY-----\n";
+    let no_certificate = cert.replace(&body(&cert), "MAMCAQA=");
+    let large = "x".repeat(limits::PEM_BYTES + 1);
+    for (cert, key, fault) in [
+        ("", &key[..], IdentityError::NoCertificate),
+        (&key, &key, IdentityError::NoCertificate),
+        (&damaged(&cert), &key, IdentityError::BadCertificate),
+        (&no_certificate, &key, IdentityError::BadCertificate),
+        (&cert, "", IdentityError::NoKey),
+        (&cert, &cert, IdentityError::NoKey),
+        (&cert, &damaged(&key), IdentityError::NoKey),
+        (&cert, nonsense, IdentityError::BadKey),
+        (&cert, &locked, IdentityError::LockedKey),
+        (&cert, &other_key, IdentityError::Mismatch),
+        (&large, &key, IdentityError::TooLarge),
+        (&cert, &large, IdentityError::TooLarge),
+    ] {
+        let refused = ClientIdentity::from_pem(cert.as_bytes(), key.as_bytes()).unwrap_err();
+        assert_eq!(refused, fault);
+        assert!(refused.to_string().ends_with('.'), "{refused}");
+    }
+    // A chain in one file, and a key with other sections around it.
+    let chain = format!("{cert}{}", authority.pem);
+    let identity = ClientIdentity::from_pem(chain.as_bytes(), format!("{cert}{key}").as_bytes()).unwrap();
+    let options = Options { client_identity: Some(identity), ..Options::default() };
+    let shown = format!("{options:?}");
+    assert!(shown.contains("ClientIdentity(hidden)") && !shown.contains(&body(&key)), "{shown}");
 }
 
 #[test]

@@ -272,6 +272,7 @@ const ADVANCED: &[&str] = &[
     "warm_up_s",
     "max_rate_missed",
     "http",
+    "min_tls",
     "insecure",
     "notes",
 ];
@@ -290,6 +291,7 @@ fn advanced(form: &PlanForm, errors: &[FieldError]) -> AnyView {
                 {number("warm_up_s", "Warm-up", limits::WARM_UP_S, "Load before the result begins, left out of it.", &form.warm_up_s, errors)}
                 {select("reuse", "Connections", "What happens after a reply.", &[("client", "Keep alive within a client"), ("off", "New connection for every request")], &form.reuse, errors)}
                 {select("http", "HTTP version", "", &[("auto", "Best that both sides know"), ("1.1", "HTTP/1.1 only"), ("2", "HTTP/2 only")], &form.http, errors)}
+                {select("min_tls", "Lowest TLS version", "For https addresses.", &[("1.2", "TLS 1.2"), ("1.3", "TLS 1.3")], &form.min_tls, errors)}
                 {select("redirects", "Redirects", "Only ever to hosts that may be tested.", &[("follow", "Follow"), ("off", "Do not follow")], &form.redirects, errors)}
                 {select("end", "At the end", "Requests in flight when the time is up.", &[("drain", "May finish until their timeout"), ("abort", "Are cut and counted so")], &form.end, errors)}
             </div>

@@ -10,6 +10,7 @@ use crate::chart::{report, table};
 use crate::format;
 use crate::islands::RunChart;
 use crate::ui::table::{facts, scroll};
+use crate::ui::words;
 
 /// Samples a drawn line may have per column of the widest drawing.
 const COLUMNS: usize = 900;
@@ -471,6 +472,13 @@ fn traffic(result: &ResultDoc) -> AnyView {
     ];
     if let Some(addresses) = addresses(result) {
         rows.push(("Addresses", text(addresses)));
+    }
+    if let Some(words) = words::spoken_http(result) {
+        rows.push(("HTTP", text(words)));
+    }
+    if let Some(words) = words::spoken_tls(result) {
+        let unchecked = if result.plan.insecure { "; certificates were not checked" } else { "" };
+        rows.push(("TLS", text(format!("{words}{unchecked}"))));
     }
     if r.followed + r.refused > 0 {
         rows.push((

@@ -1,8 +1,8 @@
 //! A plan in plain words.
 
 use leptos::prelude::*;
-use oleada_engine::plan::Load;
-use oleada_engine::result::PlanDoc;
+use oleada_engine::plan::{Load, TlsVersion};
+use oleada_engine::result::{PlanDoc, ResultDoc};
 
 use super::table::facts;
 use crate::format;
@@ -78,6 +78,7 @@ pub fn plan_rows(plan: &PlanDoc) -> Vec<(&'static str, String)> {
                 format!("HTTP/{} only", plan.http)
             },
         ),
+        ("TLS", either(plan.min_tls == TlsVersion::Tls13, "version 1.3 only", "version 1.2 or 1.3")),
         ("Certificates", either(plan.insecure, "not checked", "checked")),
     ];
     if let Some(most) = plan.max_clients {
@@ -93,6 +94,31 @@ pub fn plan_rows(plan: &PlanDoc) -> Vec<(&'static str, String)> {
         ));
     }
     rows
+}
+
+/// Which HTTP was spoken: `ran over HTTP/1.1`. `None` when nothing was answered, or in results from before this was counted.
+pub fn spoken_http(result: &ResultDoc) -> Option<String> {
+    let shown = |name: &String| name.to_uppercase();
+    Some(match result.protocols.iter().collect::<Vec<_>>().as_slice() {
+        [] => return None,
+        [(only, _)] if result.fell_back_to_http1() => {
+            format!("ran over {}: the target does not offer HTTP/2", shown(only))
+        }
+        [(only, _)] => format!("ran over {}", shown(only)),
+        many => many
+            .iter()
+            .map(|(name, n)| format!("{} over {}", format::plural(**n, "answer", "answers"), shown(name)))
+            .collect::<Vec<_>>()
+            .join(", "),
+    })
+}
+
+/// Which TLS was spoken: `64 connections with TLS 1.3`. `None` when there was none, or in results from before this was counted.
+pub fn spoken_tls(result: &ResultDoc) -> Option<String> {
+    let each = result.tls_versions.iter();
+    let words: Vec<String> =
+        each.map(|(name, n)| format!("{} with {name}", format::plural(*n, "connection", "connections"))).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// [`plan_rows`] and the requests, as a list.

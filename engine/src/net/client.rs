@@ -119,7 +119,7 @@ impl Client {
         if !flight.warm {
             let mut recorder = worker.recorder.borrow_mut();
             match ended {
-                Ok(complete) => recorder.answered(&flight, self.reader.head().status, &wire, &tally, complete.at),
+                Ok(complete) => recorder.answered(&flight, self.reader.head(), &wire, &tally, complete.at),
                 Err(failure) => recorder.failed(&flight, &failure, &wire, &tally, Instant::now()),
             }
         }

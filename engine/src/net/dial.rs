@@ -17,7 +17,7 @@ use super::slots::Slot;
 use super::stream::Stream;
 use super::tls;
 use crate::outcome::ErrorKind;
-use crate::plan::{Host, HostPort, Scheme, Target};
+use crate::plan::{Host, HostPort, Scheme, Target, TlsVersion};
 
 /// How long an address that failed stands behind the others of its name.
 const SHUNNED: Duration = Duration::from_secs(1);
@@ -44,6 +44,8 @@ pub(super) struct DialTimes {
     pub(super) tls: Option<u64>,
     /// Where the connection leads, once it is made.
     pub(super) address: Option<SocketAddr>,
+    /// What was agreed upon in that handshake.
+    pub(super) tls_version: Option<TlsVersion>,
 }
 
 /// A place to connect to, with what this worker knows about it.
@@ -198,23 +200,13 @@ async fn encrypt(
         });
     };
     let began = Instant::now();
-    match slot.guard(connector.connect(name.clone(), tcp)).await.map_err(Failure::plain)? {
+    match slot.guard(tls::handshake(connector, name.clone(), tcp)).await.map_err(Failure::plain)? {
         Ok(stream) => {
             times.tls = Some(micros(began.elapsed()));
+            times.tls_version = tls::version(&stream);
             Ok(Stream::Tls(Box::new(stream)))
         }
-        Err(error) => Err(Failure {
-            kind: tls::kind(&error).unwrap_or_else(|| handshake_kind(&error)),
-            detail: words(&error).into(),
-        }),
-    }
-}
-
-fn handshake_kind(error: &io::Error) -> ErrorKind {
-    match error.kind() {
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => ErrorKind::Reset,
-        io::ErrorKind::UnexpectedEof => ErrorKind::Tls,
-        _ => stream_kind(error),
+        Err((kind, error)) => Err(Failure { kind, detail: words(&error).into() }),
     }
 }
 

@@ -2,7 +2,7 @@
 //! is no task of its own.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::conn::{Around, Complete, Lost, Wire};
 use super::dial::{Failure, stream_kind, words};
-use super::http1::response::{Head, Reader};
+use super::http1::response::{Head, Reader, Version};
 use super::stream::Stream;
 use crate::outcome::ErrorKind;
 use crate::plan::{Scheme, limits};
@@ -38,11 +38,24 @@ struct Meter {
     received: Cell<u64>,
     /// The peer has ended its side.
     ended: Cell<bool>,
+    /// Why reading failed: the library keeps of an error its words at most.
+    failed: RefCell<Option<Failure>>,
     beginning: Cell<[u8; 5]>,
     begun: Cell<usize>,
 }
 
 impl Meter {
+    fn fail(&self, error: &io::Error) {
+        let failure = Failure { kind: stream_kind(error), detail: words(error).into() };
+        self.failed.borrow_mut().get_or_insert(failure);
+    }
+
+    /// The connection has come to its end: why, as far as reading told.
+    fn closed(&self) -> Failure {
+        let detail = Cow::Borrowed("the connection ended before the reply was complete");
+        self.failed.borrow().clone().unwrap_or(Failure { kind: ErrorKind::ClosedEarly, detail })
+    }
+
     fn read(&self, bytes: &[u8]) {
         self.ended.set(bytes.is_empty());
         self.received.set(self.received.get() + bytes.len() as u64);
@@ -62,13 +75,25 @@ impl Meter {
 struct Metered {
     stream: Stream,
     meter: Rc<Meter>,
+    /// The peer has left: nothing that is written reaches it.
+    unheard: bool,
+}
+
+impl Metered {
+    /// A peer that has left may have said why before, as TLS does. The library would not read that after a failed write, so it
+    /// is not told: what it writes from now on is lost, and reading comes to an end by itself.
+    #[cold]
+    fn not_written(&mut self, error: io::Error) -> io::Result<()> {
+        self.unheard = matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset);
+        if self.unheard { Ok(()) } else { Err(error) }
+    }
 }
 
 impl AsyncRead for Metered {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let room = buffer.initialize_unfilled();
-        let n = ready!(this.stream.poll_read(cx, room))?;
+        let n = ready!(this.stream.poll_read(cx, room)).inspect_err(|error| this.meter.fail(error))?;
         this.meter.read(&room[..n]);
         buffer.advance(n);
         Poll::Ready(Ok(()))
@@ -78,13 +103,24 @@ impl AsyncRead for Metered {
 impl AsyncWrite for Metered {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let n = ready!(this.stream.poll_write(cx, bytes))?;
-        this.meter.sent.set(this.meter.sent.get() + n as u64);
-        Poll::Ready(Ok(n))
+        if this.unheard {
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        match ready!(this.stream.poll_write(cx, bytes)) {
+            Ok(n) => {
+                this.meter.sent.set(this.meter.sent.get() + n as u64);
+                Poll::Ready(Ok(n))
+            }
+            Err(error) => Poll::Ready(this.not_written(error).map(|()| bytes.len())),
+        }
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.get_mut().stream.poll_flush(cx)
+        let this = self.get_mut();
+        if this.unheard {
+            return Poll::Ready(Ok(()));
+        }
+        Poll::Ready(ready!(this.stream.poll_flush(cx)).or_else(|error| this.not_written(error)))
     }
 
     /// Closing is left to the drop: nobody waits for a connection that has done its work.
@@ -107,7 +143,7 @@ impl Http2 {
     /// Sends the preface; the server's settings are not waited for.
     pub(super) async fn begin(stream: Stream, scheme: Scheme) -> Result<Http2, Failure> {
         let meter = Rc::new(Meter::default());
-        let io = Metered { stream, meter: meter.clone() };
+        let io = Metered { stream, meter: meter.clone(), unheard: false };
         let begun = h2::client::Builder::new()
             .enable_push(false)
             .initial_window_size(WINDOW)
@@ -342,7 +378,7 @@ impl Exchange<'_, '_> {
     fn ended(&self, result: Result<(), h2::Error>, meter: &Meter) -> Lost {
         match result {
             Err(error) => self.lost(&error, meter),
-            Ok(()) => Lost { failure: closed(), untouched: self.wire.first_byte.is_none(), refused: false },
+            Ok(()) => Lost { failure: meter.closed(), untouched: self.wire.first_byte.is_none(), refused: false },
         }
     }
 }
@@ -356,21 +392,14 @@ fn ended_by_peer(error: &h2::Error) -> bool {
     error.is_io() || error.is_go_away() && error.is_remote()
 }
 
-fn closed() -> Failure {
-    Failure {
-        kind: ErrorKind::ClosedEarly,
-        detail: Cow::Borrowed("the connection ended before the reply was complete"),
-    }
-}
-
 /// What an error of the connection or of the stream means.
 fn failure(error: &h2::Error, meter: &Meter) -> Failure {
     if meter.beginning.get() == *HTTP1 {
         return Failure { kind: ErrorKind::NoHttp2, detail: Cow::Borrowed("the answer is HTTP/1") };
     }
     if let Some(io) = error.get_io() {
-        if meter.ended.get() {
-            return closed();
+        if meter.ended.get() || meter.failed.borrow().is_some() {
+            return meter.closed();
         }
         return Failure { kind: stream_kind(io), detail: words(io).into() };
     }
@@ -399,6 +428,7 @@ fn head(parts: &http::response::Parts) -> Head {
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     Head {
         status: parts.status.as_u16(),
+        version: Version::Http2,
         keep_alive: true,
         location: parts.headers.get(http::header::LOCATION).filter(|_| parts.status.is_redirection()).map(text),
         set_cookie: parts.headers.get_all(http::header::SET_COOKIE).iter().map(text).collect(),

@@ -7,9 +7,10 @@ use super::collector::Report;
 use super::conn::Wire;
 use super::dial::{DialTimes, Failure, micros};
 use super::health;
+use super::http1::response::{Head, Version};
 use crate::arrivals::Shard;
 use crate::outcome::Outcome;
-use crate::plan::limits;
+use crate::plan::{TlsVersion, limits};
 use crate::window::{Ledger, Window};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -172,6 +173,11 @@ impl Recorder {
         if let Some(address) = times.address {
             window.addresses.record(address, 1);
         }
+        match times.tls_version {
+            Some(TlsVersion::Tls12) => window.counters.tls12 += 1,
+            Some(TlsVersion::Tls13) => window.counters.tls13 += 1,
+            None => {}
+        }
         let phases = [(&mut window.dns, times.dns), (&mut window.connect, times.connect), (&mut window.tls, times.tls)];
         for (histogram, us) in phases {
             if let Some(us) = us {
@@ -182,8 +188,15 @@ impl Recorder {
 
     /// A reply is complete.
     #[inline]
-    pub(super) fn answered(&mut self, flight: &Flight, status: u16, wire: &Wire, tally: &Tally, end: Instant) {
+    pub(super) fn answered(&mut self, flight: &Flight, head: &Head, wire: &Wire, tally: &Tally, end: Instant) {
+        let status = head.status;
         self.ended(flight, Outcome::Answered(status), wire, tally, end);
+        let counters = &mut self.window.counters;
+        *match head.version {
+            Version::Http10 => &mut counters.http10,
+            Version::Http11 => &mut counters.http11,
+            Version::Http2 => &mut counters.http2,
+        } += 1;
         let written = wire.first_write.unwrap_or(flight.begun);
         let service = micros(end.saturating_duration_since(written));
         let latency = flight.due.map_or(service, |due| micros(end.saturating_duration_since(due)));

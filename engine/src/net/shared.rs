@@ -70,8 +70,8 @@ impl Shared {
         };
         let encrypted = prepared.iter().any(|p| p.target.scheme == Scheme::Https) || follows_to_tls(&plan);
         let tls = if encrypted {
-            let spec = plan.spec();
-            Some(tls::connector(spec.insecure, spec.http).map_err(|e| StartError::Tls(e.to_string()))?)
+            let identity = options.client_identity.as_ref();
+            Some(tls::connector(plan.spec(), identity).map_err(|e| StartError::Tls(e.to_string()))?)
         } else {
             None
         };

@@ -139,6 +139,8 @@ pub const HEADERS: usize = 100;
 pub const HEADER_BYTES: usize = 8192;
 /// Bytes of a request body.
 pub const BODY_BYTES: usize = 1 << 20;
+/// Bytes of a client certificate's chain, and of its key, in PEM form.
+pub const PEM_BYTES: usize = 256 * 1024;
 /// Bytes of a user name or password for basic authentication.
 pub const CREDENTIAL_BYTES: usize = 1024;
 /// Characters of a test's or host's name.

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
-use rustls::{ServerConfig, SupportedProtocolVersion};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, SupportedProtocolVersion};
 
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
+    certificate: CertificateDer<'static>,
     pub pem: String,
 }
 
@@ -18,8 +20,28 @@ impl Authority {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, name);
-        let pem = params.self_signed(&key).unwrap().pem();
-        Authority { issuer: Issuer::new(params, key), pem }
+        let own = params.self_signed(&key).unwrap();
+        Authority { issuer: Issuer::new(params, key), certificate: own.der().clone(), pem: own.pem() }
+    }
+
+    /// A client's certificate and key, both in PEM form.
+    pub fn client(&self) -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let certificate = params(&["client.test"]).signed_by(&key, &self.issuer).unwrap();
+        (certificate.pem(), key.serialize_pem())
+    }
+
+    /// A server that serves nobody without a client certificate of this authority.
+    pub fn demanding_server(&self, versions: &[&'static SupportedProtocolVersion]) -> ServerConfig {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut roots = RootCertStore::empty();
+        roots.add(self.certificate.clone()).unwrap();
+        let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider.clone()).build().unwrap();
+        let key = KeyPair::generate().unwrap();
+        let certificate = params(&["127.0.0.1"]).signed_by(&key, &self.issuer).unwrap().der().clone();
+        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+        let config = ServerConfig::builder_with_provider(provider).with_protocol_versions(versions).unwrap();
+        config.with_client_cert_verifier(verifier).with_single_cert(vec![certificate], key.into()).unwrap()
     }
 
     /// A server with a certificate of this authority.

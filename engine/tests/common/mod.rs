@@ -117,6 +117,9 @@ pub fn finish(mut running: Running) -> Done {
     for histogram in [&totals.latency, &totals.service, &totals.wait, &totals.receive] {
         assert_eq!(histogram.count(), answered);
     }
+    let c = totals.counters;
+    assert_eq!(c.http10 + c.http11 + c.http2, answered, "every reply has its version");
+    assert_eq!(c.tls12 + c.tls13, totals.tls.count(), "every handshake has its version");
     assert_eq!(totals.failed.count(), ledger.finished() - answered);
     assert_eq!(totals.statuses.values().sum::<u64>(), answered);
     assert_eq!(totals.errors.rows().iter().map(|r| r.count).sum::<u64>(), ledger.finished() - answered);

@@ -1,15 +1,17 @@
 //! `oleada bench`: one run from the terminal, without a database.
 
-use std::io::Write;
+use std::collections::BTreeSet;
+use std::io::{Read as _, Write};
 use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use oleada_engine::limit::FailIf;
-use oleada_engine::net::{self, Event, Options, ResolveOverride, RunEnd, Running, StartError};
+use oleada_engine::net::{self, ClientIdentity, Event, Options, ResolveOverride, RunEnd, Running, StartError};
 use oleada_engine::plan::{
-    AtEnd, Credentials, HttpVersion, Load, Method, Plan, PlanSpec, Redirects, RequestSpec, Reuse, limits,
+    AtEnd, Credentials, HttpVersion, Load, Method, Plan, PlanSpec, Redirects, RequestSpec, Reuse, TlsVersion, limits,
 };
 use oleada_engine::result::{EndReason, Point, Record, ResultDoc};
 use oleada_engine::window::{Merge, Window};
@@ -18,6 +20,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{bench_report, units};
 use crate::clock;
+use crate::hosts::lookalike;
 
 /// Finished, and every limit held.
 const OK: u8 = 0;
@@ -88,6 +91,15 @@ pub struct Args {
     /// Accept any certificate.
     #[arg(long, help_heading = "Protocol")]
     insecure: bool,
+    /// Lowest TLS version.
+    #[arg(long, value_name = "1.2|1.3", help_heading = "Protocol", default_value_t = TlsVersion::Tls12)]
+    min_tls: TlsVersion,
+    /// Certificate (with its chain, in PEM form) for targets that ask for a client certificate.
+    #[arg(long, value_name = "FILE", help_heading = "Protocol", requires = "client_key")]
+    client_cert: Option<PathBuf>,
+    /// Its private key, in PEM form, without a password.
+    #[arg(long, value_name = "FILE", help_heading = "Protocol", requires = "client_cert")]
+    client_key: Option<PathBuf>,
     /// Redirects are followed only to the hosts named on the command line.
     #[arg(long, value_name = "follow|off", help_heading = "Protocol", default_value_t = Redirects::Follow)]
     redirects: Redirects,
@@ -186,6 +198,13 @@ impl Args {
         std::fs::read_to_string(path).map(Some).map_err(|e| Refusal(USAGE, format!("--body: cannot read {path}: {e}")))
     }
 
+    fn client_identity(&self) -> Result<Option<ClientIdentity>, Refusal> {
+        let (Some(cert), Some(key)) = (&self.client_cert, &self.client_key) else { return Ok(None) };
+        let (cert, key) = (read_pem("--client-cert", cert)?, read_pem("--client-key", key)?);
+        let identity = ClientIdentity::from_pem(&cert, &key);
+        identity.map(Some).map_err(|e| Refusal(USAGE, format!("--client-cert, --client-key: {e}")))
+    }
+
     fn plan(&self) -> Result<Plan, Refusal> {
         let (load, duration_s) = self.load();
         let body = self.body()?;
@@ -207,6 +226,7 @@ impl Args {
             reuse: self.reuse,
             http: self.http,
             insecure: self.insecure,
+            min_tls: self.min_tls,
             end: self.end,
             redirects: self.redirects,
             max_clients: self.max_clients,
@@ -224,6 +244,15 @@ impl Args {
             Refusal(USAGE, lines.collect::<Vec<_>>().join("\n"))
         })
     }
+}
+
+/// Reads one byte more than is allowed at most, so that what is too large is seen.
+fn read_pem(option: &str, path: &Path) -> Result<Vec<u8>, Refusal> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(limits::PEM_BYTES as u64 + 1).read_to_end(&mut bytes))
+        .map_err(|e| Refusal(USAGE, format!("{option}: cannot read {}: {e}", path.display())))?;
+    Ok(bytes)
 }
 
 /// The option that sets a field of the plan.
@@ -273,12 +302,17 @@ fn run(args: &Args) -> Result<u8, Refusal> {
         .enable_all()
         .build()
         .map_err(|e| Refusal(NO_START, format!("cannot start: {e}")))?;
+    let client_identity = args.client_identity()?;
     let options = Options {
         threads: args.threads,
         resolve: args.resolve.clone(),
         dns_server: args.dns_server,
+        client_identity,
         ..Options::default()
     };
+    for warning in plan.requests().iter().filter_map(|r| lookalike::warning(&r.target)).collect::<BTreeSet<_>>() {
+        eprintln!("warning: {warning}");
+    }
     runtime.block_on(net::preflight(&plan, &options)).map_err(refused)?;
     // Before the run: it may leave no descriptor for it.
     let signals = {

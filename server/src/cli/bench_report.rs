@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use oleada_app::ui::words;
 use oleada_engine::limit::FailIf;
 use oleada_engine::result::{EndReason, Percentiles, ResultDoc};
 use oleada_engine::verdict::LimitedBy;
@@ -34,6 +35,12 @@ fn write(out: &mut String, doc: &ResultDoc, conditions: &[FailIf]) -> std::fmt::
         c.opened, c.reused, c.reconnects
     )?;
     addresses(out, doc)?;
+    if let Some(words) = words::spoken_http(doc) {
+        writeln!(out, "HTTP             {words}")?;
+    }
+    if let Some(words) = words::spoken_tls(doc) {
+        writeln!(out, "TLS              {words}")?;
+    }
     let b = &doc.bytes;
     writeln!(
         out,

@@ -85,6 +85,7 @@ async fn attempt(state: &AppState, run: &RunRow, live: &LiveRun) -> Result<()> {
         dns_server: None,
         // Only what was confirmed a moment ago: the plan's own hosts.
         redirect_hosts: Vec::new(),
+        client_identity: None,
     };
     match net::start(plan.clone(), options) {
         Ok(running) => Drive::new(state, run, live, &plan, &running).follow(running).await,

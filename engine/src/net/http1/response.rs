@@ -45,11 +45,25 @@ enum State {
     Done,
 }
 
+/// The HTTP version of a reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1, or a later 1.x.
+    #[default]
+    Http11,
+    /// HTTP/2.
+    Http2,
+}
+
 /// The head of a reply, as far as the engine cares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// Status code, 100–999.
     pub status: u16,
+    /// HTTP version.
+    pub version: Version,
     /// The connection may carry another request.
     pub keep_alive: bool,
     /// `Location`, of redirects only.
@@ -270,6 +284,7 @@ impl Reader {
             }
         };
         self.head.status = parsed.status;
+        self.head.version = if parsed.minor > 0 { Version::Http11 } else { Version::Http10 };
         self.head.keep_alive = keep_alive;
         self.head.location = parsed.location.filter(|_| (300..400).contains(&parsed.status));
         self.head.set_cookie = parsed.set_cookie;
