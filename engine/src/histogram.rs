@@ -97,9 +97,19 @@ impl Histogram {
     ///
     /// Within 0.05 % of the sample, and never outside [min, max].
     pub fn percentile_us(&self, q: u32) -> Option<u64> {
+        self.percentile_among_us(q, self.count)
+    }
+
+    /// As [`Histogram::percentile_us`], among `all` of which those not counted here are longer than any time; `None` where it
+    /// is one of them.
+    pub fn percentile_among_us(&self, q: u32, all: u64) -> Option<u64> {
         let hdr = self.hdr.as_deref().filter(|_| self.count > 0)?;
-        let rank = (u128::from(self.count) * u128::from(q.min(100_000))).div_ceil(100_000).max(1) as u64;
-        if rank >= self.count {
+        let all = all.max(self.count);
+        let rank = (u128::from(all) * u128::from(q.min(100_000))).div_ceil(100_000).max(1) as u64;
+        if rank > self.count {
+            return None;
+        }
+        if rank == self.count {
             return Some(self.max_us);
         }
         let mut seen = 0;

@@ -108,8 +108,19 @@ pub struct ResultDoc {
     pub error_rate: f64,
     /// Answered requests, any status.
     pub latency_ms: Percentiles,
+    /// The part of them with a status below 400.
+    #[serde(default)]
+    pub ok_ms: Percentiles,
+    /// Requests that ended ok, among all but those that were cut or failed on our own limits: a failure counts as slower than
+    /// any time, so a percentile that is one is `null`. Mean and deviation are always `null`.
+    #[serde(default)]
+    pub adjusted_ms: Percentiles,
     /// Answered requests: first byte written to last byte read.
     pub service_ms: Percentiles,
+    /// Answered requests: from the moment a connection was wanted, so with name resolution, connect and TLS where a request
+    /// opened one, to the last byte read.
+    #[serde(default)]
+    pub total_ms: Percentiles,
     /// Requests without a complete reply: time to failure.
     pub failed_ms: Percentiles,
     /// Parts of an exchange.
@@ -351,6 +362,28 @@ impl Percentiles {
         }
     }
 
+    /// The figures of `ok` with `failures` more that are slower than any time.
+    pub fn adjusted(ok: &Histogram, failures: u64) -> Percentiles {
+        let all = ok.count() + failures;
+        let p = |q: u32| ok.percentile_among_us(q, all).map(|us| ms(us as f64));
+        Percentiles {
+            count: all,
+            min: ok.min_us().map(|us| ms(us as f64)),
+            mean: None,
+            stddev: None,
+            p50: p(50_000),
+            p66: p(66_000),
+            p75: p(75_000),
+            p80: p(80_000),
+            p90: p(90_000),
+            p95: p(95_000),
+            p98: p(98_000),
+            p99: p(99_000),
+            p99_9: p(99_900),
+            max: p(100_000),
+        }
+    }
+
     /// The rows people read, with their labels: p50 to the maximum.
     pub fn rows(&self) -> [(&'static str, Option<f64>); 10] {
         [
@@ -556,7 +589,10 @@ impl Record<'_> {
             requests_per_second: (seconds_measured > 0.0).then(|| round3(answered as f64 / seconds_measured)),
             error_rate: if finished == 0 { 0.0 } else { totals.ledger.errors() as f64 / finished as f64 },
             latency_ms: Percentiles::of(&totals.latency),
+            ok_ms: Percentiles::of(totals.ok_latency()),
+            adjusted_ms: Percentiles::adjusted(totals.ok_latency(), totals.ledger.failures()),
             service_ms: Percentiles::of(&totals.service),
+            total_ms: Percentiles::of(&totals.total),
             failed_ms: Percentiles::of(&totals.failed),
             phases_ms: Phases {
                 dns: Percentiles::of(&totals.dns),

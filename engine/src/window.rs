@@ -74,10 +74,14 @@ impl Ledger {
         self.finished() - self.ok
     }
 
+    /// Ended with an error of the target: 4xx, 5xx, other status, timeout, network or invalid.
+    pub fn failures(&self) -> u64 {
+        self.status_4xx + self.status_5xx + self.status_other + self.timeout + self.network + self.invalid
+    }
+
     /// What the error threshold judges: (4xx + 5xx + other status + timeout + network + invalid) over all finished; 0 when none has.
     pub fn error_rate(&self) -> f64 {
-        let bad = self.status_4xx + self.status_5xx + self.status_other + self.timeout + self.network + self.invalid;
-        if self.finished() == 0 { 0.0 } else { bad as f64 / self.finished() as f64 }
+        if self.finished() == 0 { 0.0 } else { self.failures() as f64 / self.finished() as f64 }
     }
 
     /// Whether every planned request is accounted for.
@@ -326,6 +330,10 @@ pub struct Window {
     pub latency: Histogram,
     /// Answered requests: first byte written to last byte read.
     pub service: Histogram,
+    /// The part of `latency` with a status below 400; `None` where that is all of it.
+    pub ok: Option<Box<Histogram>>,
+    /// Answered requests: from the moment a connection was wanted to the last byte read.
+    pub total: Histogram,
     /// Requests without a complete reply: time until they failed.
     pub failed: Histogram,
     /// How late requests were sent after their planned instant (open models).
@@ -400,8 +408,30 @@ impl Window {
         ]
     }
 
+    /// Latencies of the requests that ended ok.
+    pub fn ok_latency(&self) -> &Histogram {
+        self.ok.as_deref().unwrap_or(&self.latency)
+    }
+
+    /// Counts the latency of an answered request. Where all are ok, as in most runs, that is one record.
+    #[inline]
+    pub fn record_latency(&mut self, us: u64, ok: bool) {
+        if !ok && self.ok.is_none() {
+            self.ok = Some(Box::new(self.latency.clone()));
+        }
+        self.latency.record(us);
+        if let Some(those) = self.ok.as_deref_mut().filter(|_| ok) {
+            those.record(us);
+        }
+    }
+
     /// Adds all of `other`.
     pub fn merge(&mut self, other: &Window, how: Merge) {
+        // Before the latencies, of which it may be the copy.
+        if self.ok.is_some() || other.ok.is_some() {
+            self.ok.get_or_insert_with(|| Box::new(self.latency.clone())).add(other.ok_latency());
+        }
+        self.total.add(&other.total);
         self.ledger.add(&other.ledger);
         self.counters.add(&other.counters);
         for (ours, theirs) in self.histograms_mut().into_iter().zip(other.histograms()) {
@@ -445,6 +475,8 @@ impl Window {
             requests: self.requests.iter().map(|r| r.ledger).collect(),
             busiest_permille: self.busiest_permille,
             peak_clients: self.peak_clients,
+            ok_apart: self.ok.is_some(),
+            has_total: true,
         };
         let head = serde_json::to_vec(&head).expect("counts are always JSON");
         let mut out = vec![1];
@@ -452,6 +484,8 @@ impl Window {
         out.extend_from_slice(&head);
         self.histograms().into_iter().for_each(|h| h.encode(&mut out));
         self.requests.iter().for_each(|r| r.latency.encode(&mut out));
+        self.total.encode(&mut out);
+        self.ok.iter().for_each(|ok| ok.encode(&mut out));
         out
     }
 
@@ -487,6 +521,12 @@ impl Window {
         for ledger in head.requests {
             window.requests.push(RequestWindow { ledger, latency: Histogram::decode(&mut bytes)? });
         }
+        if head.has_total {
+            window.total = Histogram::decode(&mut bytes)?;
+        }
+        if head.ok_apart {
+            window.ok = Some(Box::new(Histogram::decode(&mut bytes)?));
+        }
         if !bytes.is_empty() {
             return Err(DecodeError("longer than it says".into()));
         }
@@ -508,6 +548,10 @@ struct Head {
     requests: Vec<Ledger>,
     busiest_permille: u32,
     peak_clients: u64,
+    #[serde(default)]
+    ok_apart: bool,
+    #[serde(default)]
+    has_total: bool,
 }
 
 /// Most that a stored second may count of anything, 4 TB for example: a day of such seconds still fits 64 bits.
@@ -576,6 +620,25 @@ mod tests {
         assert_eq!(a.addresses.rows(), [("127.0.0.1:80".parse().unwrap(), 9)]);
         a.merge(&Window { sent_by_thread: vec![1], ..Window::default() }, Merge::SameSecond);
         assert_eq!(a.sent_by_thread, [1, 6]);
+    }
+
+    #[test]
+    fn b18_latencies_of_the_ok_are_known_apart() {
+        let of = |times: &[(u64, bool)]| {
+            let mut w = Window::new(0, 1);
+            times.iter().for_each(|&(us, ok)| w.record_latency(us, ok));
+            w
+        };
+        let counts = |w: &Window| (w.latency.count(), w.ok_latency().count(), w.ok_latency().max_us());
+        let (clean, mixed) = (of(&[(10, true), (20, true)]), of(&[(30, true), (5000, false), (40, true)]));
+        assert_eq!((counts(&clean), clean.ok.is_none()), ((2, 2, Some(20)), true), "nothing is kept twice");
+        assert_eq!(counts(&mixed), (3, 2, Some(40)));
+        for (mut a, b) in [(clean.clone(), mixed.clone()), (mixed.clone(), clean.clone())] {
+            a.merge(&b, Merge::SameSecond);
+            assert_eq!((counts(&a), a.ok_latency().min_us()), ((5, 4, Some(40)), Some(10)));
+            assert_eq!(Window::decode(&a.encode()).unwrap(), a);
+        }
+        assert_eq!(counts(&of(&[(7, false)])), (1, 0, None));
     }
 
     #[test]

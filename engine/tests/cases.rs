@@ -12,6 +12,7 @@ use common::{MS, begin, document, finish, fixed, get, maintain, per_second, run,
 use oleada_engine::outcome::ErrorKind;
 use oleada_engine::plan::{AtEnd, Load, Method, PlanSpec, RequestSpec, Reuse};
 use oleada_engine::result::EndReason;
+use oleada_engine::result::Percentiles;
 
 fn pause(time: Duration) {
     std::thread::sleep(time);
@@ -51,6 +52,10 @@ fn b04_unanswered_requests_are_not_in_the_percentiles() {
     assert_eq!((done.ledger().ok, done.ledger().network), (20, 20));
     assert_eq!(count(&done, ErrorKind::ClosedEarly), 20);
     assert!(done.p(1.0) >= 49.9 && done.p(99.0) < 200.0);
+    // As a visitor sees it: half of them never get an answer.
+    let adjusted = Percentiles::adjusted(done.totals.ok_latency(), done.ledger().failures());
+    assert_eq!((adjusted.count, adjusted.p66, adjusted.p99, adjusted.max), (40, None, None, None));
+    assert!(adjusted.p50.is_some_and(|ms| (49.9..200.0).contains(&ms)), "{:?}", adjusted.p50);
 }
 
 #[test]
@@ -170,6 +175,8 @@ fn b18_fast_errors_do_not_hide_slow_successes() {
     // Success is what the target counts as such, and its errors cannot make it look better.
     assert!((done.ledger().error_rate() - 0.73).abs() < 1e-9);
     assert!(done.p(50.0) < 150.0);
+    let ok = done.totals.ok_latency();
+    assert!(ok.count() == 27 && ok.min_us() >= Some(199_900));
 }
 
 #[test]

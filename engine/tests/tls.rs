@@ -304,6 +304,9 @@ fn b87_a_handshake_is_a_phase_and_no_service() {
         assert!(ms(totals.wait.min_us()) >= 99.0 && ms(totals.service.min_us()) >= 99.9);
         // Neither holds the handshake; a busy machine may delay some.
         assert!(ms(totals.service.percentile_us(50_000)) < 195.0, "{}", ms(totals.service.percentile_us(50_000)));
+        // The total does: of every request without keep-alive, of the first with it.
+        let least = if reuse == Reuse::Off { 199.9 } else { 99.9 };
+        assert!(ms(totals.total.min_us()) >= least && ms(totals.total.max_us()) >= 199.9);
         assert!(done.end.duration >= (600 + 100 * handshakes as u32) * MS);
     }
     // By the clock, what a visitor waits for begins with the plan: connecting is in it.

@@ -245,39 +245,59 @@ pub(super) fn distribution(p: &Percentiles) -> Vec<(&'static str, Option<f64>)> 
 
 fn percentiles(result: &ResultDoc) -> AnyView {
     let open = result.plan.load.is_open();
-    let (latency, service, failed) = (&result.latency_ms, &result.service_ms, &result.failed_ms);
-    let show_failed = failed.count > 0;
-    let columns = distribution(latency).into_iter().zip(distribution(service)).zip(distribution(failed));
-    let rows = columns
-        .map(|(((name, l), (_, s)), (_, f))| {
-            view! {
-                <tr>
-                    <th scope="row">{name}</th>
-                    <td class="num">{format::maybe(l)}</td>
-                    <td class="num">{format::maybe(s)}</td>
-                    {show_failed.then(|| view! { <td class="num">{format::maybe(f)}</td> })}
-                </tr>
-            }
-        })
-        .collect_view();
+    let (latency, ok, service) = (&result.latency_ms, &result.ok_ms, &result.service_ms);
+    // Documents from before have no such figures, and most runs no errors.
+    let adjusted = &result.adjusted_ms;
+    let errors = ok.count < latency.count && adjusted.count > 0;
+    let connecting = result.total_ms.count > 0 && result.connections.opened * 20 > result.total_ms.count;
+    let mut columns: Vec<(&str, &Percentiles, &str)> = vec![("Response time", latency, "")];
+    if errors {
+        columns.push(("Of successes", ok, ""));
+    }
+    if adjusted.count > ok.count {
+        columns.push(("With failures", adjusted, "failed"));
+    }
+    columns.push(("Service time", service, ""));
+    if connecting {
+        columns.push(("With connecting", &result.total_ms, ""));
+    }
+    if result.failed_ms.count > 0 {
+        columns.push(("Until failure", &result.failed_ms, ""));
+    }
+    let figures: Vec<_> = columns.iter().map(|(_, figures, none)| (distribution(figures), *none)).collect();
+    let rows = distribution(latency).into_iter().enumerate().map(|(n, (name, _))| {
+        let cells = figures.iter().map(|(column, none)| {
+            // Mean and deviation of what never ended do not exist; a percentile that is a failure does.
+            let is_failure = !none.is_empty() && !["Smallest", "Mean", "Standard deviation"].contains(&name);
+            let cell = match column.get(n).and_then(|(_, value)| *value) {
+                None if is_failure => (*none).to_owned(),
+                value => format::maybe(value),
+            };
+            view! { <td class="num">{cell}</td> }
+        });
+        view! {
+            <tr>
+                <th scope="row">{name}</th>
+                {cells.collect_view()}
+            </tr>
+        }
+    });
+    let heads = columns.iter().map(|(name, ..)| view! { <th scope="col" class="num">{*name}</th> }).collect_view();
+    let counts = columns.iter().map(|(_, p, _)| view! { <td class="num">{format::count(p.count)}</td> }).collect_view();
     let table = view! {
         <table class="data">
             <caption class="visually-hidden">"Percentiles in milliseconds"</caption>
             <thead>
                 <tr>
                     <th scope="col">"In milliseconds"</th>
-                    <th scope="col" class="num">"Response time"</th>
-                    <th scope="col" class="num">"Service time"</th>
-                    {show_failed.then(|| view! { <th scope="col" class="num">"Until failure"</th> })}
+                    {heads}
                 </tr>
             </thead>
-            <tbody>{rows}</tbody>
+            <tbody>{rows.collect_view()}</tbody>
             <tfoot>
                 <tr>
                     <th scope="row">"Requests"</th>
-                    <td class="num">{format::count(latency.count)}</td>
-                    <td class="num">{format::count(service.count)}</td>
-                    {show_failed.then(|| view! { <td class="num">{format::count(failed.count)}</td> })}
+                    {counts}
                 </tr>
             </tfoot>
         </table>
@@ -292,7 +312,10 @@ fn percentiles(result: &ResultDoc) -> AnyView {
                     "Response time runs from the moment a client sends its request: clients wait for an answer before they send the next one, so a slow target also slows the load down."
                 }}</p>
                 <p>"Service time runs from the first byte written to the last byte read: what the target alone took."</p>
-                {show_failed.then(|| view! { <p>"Requests that were not answered are kept apart; the last column is how long it took until they failed."</p> })}
+                {errors.then(|| view! { <p>"Quick errors would make a page look fast: the successes stand in a column of their own."</p> })}
+                {(adjusted.count > ok.count).then(|| view! { <p>"With failures: the same, but a failed request counts as slower than any other. Where a percentile is one of them it says so."</p> })}
+                {connecting.then(|| view! { <p>"With connecting: with name resolution, connect and TLS of the requests that opened a connection."</p> })}
+                {(result.failed_ms.count > 0).then(|| view! { <p>"Requests that were not answered are kept apart; the last column is how long it took until they failed."</p> })}
                 <p>"A percentile is a rank: p95 is the time within which 95 of 100 were answered. It is never averaged."</p>
             </div>
         </div>

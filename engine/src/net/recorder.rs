@@ -203,8 +203,9 @@ impl Recorder {
         let first_byte = wire.first_byte.unwrap_or(end);
         let wait = micros(first_byte.saturating_duration_since(wire.last_write.unwrap_or(written)));
         let window = &mut self.window;
-        window.latency.record(latency);
+        window.record_latency(latency, status < 400);
         window.service.record(service);
+        window.total.record(micros(end.saturating_duration_since(flight.begun)));
         window.wait.record(wait);
         window.receive.record(micros(end.saturating_duration_since(first_byte)));
         if let Some(request) = window.requests.get_mut(flight.index) {
