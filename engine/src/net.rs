@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use crate::plan::{HostPort, Plan};
+use crate::plan::{HostPort, Plan, PlanErrors};
 use crate::result::EndReason;
 use crate::window::Window;
 
@@ -20,6 +20,7 @@ mod control;
 pub mod cookies;
 mod dial;
 mod dns;
+mod fill;
 mod health;
 pub mod http1;
 mod http2;
@@ -27,10 +28,13 @@ mod identity;
 mod pace;
 mod policy;
 mod recorder;
+mod rows;
+mod scenario;
 mod shared;
 mod slots;
 mod stream;
 mod tls;
+mod trace;
 mod worker;
 
 pub use dns::{LookupError, ResolveOverride, Resolver};
@@ -38,6 +42,7 @@ pub use identity::{ClientIdentity, IdentityError};
 pub use ipnet::IpNet;
 pub use policy::{AddressPolicy, Refused};
 pub use shared::check_descriptors;
+pub use trace::{Exchange, Extracted, Judged, Phases, Step, Text, Trace, TraceError, trace};
 
 /// How a plan is run: what belongs to the installation rather than to the plan.
 #[derive(Clone, Debug)]
@@ -91,6 +96,9 @@ pub enum StartError {
         /// The hard limit.
         available: u64,
     },
+    /// An expression of the plan cannot be read ([`check`]).
+    #[error("The plan cannot run: {0}.")]
+    Plan(#[from] PlanErrors),
     /// The TLS library refused its configuration.
     #[error("TLS could not be set up: {0}.")]
     Tls(String),
@@ -221,6 +229,14 @@ pub async fn preflight(plan: &Plan, options: &Options) -> Result<(), StartError>
         }
     }
     Ok(())
+}
+
+/// Checks what only the generator can: that every path, regular expression and selector of the plan can be read.
+///
+/// # Errors
+/// The fields `requests[i].extract` and `requests[i].assert` with what is wrong.
+pub fn check(plan: &Plan) -> Result<(), PlanErrors> {
+    scenario::compile(plan, &mut fill::Variables::of(plan)).map(drop)
 }
 
 /// Starts a run. The engine has threads of its own; this returns as soon as they are ready.

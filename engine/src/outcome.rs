@@ -88,6 +88,8 @@ error_kinds! {
     RedirectLoop = "redirect_loop", Invalid, "The redirects go round in a loop or are more than 10.";
     /// HTTP/2 was asked for, the target does not offer it.
     NoHttp2 = "no_http2", Invalid, "The target does not offer HTTP/2.";
+    /// A condition of the plan does not hold, where that counts as an error.
+    Assertion = "assertion", Invalid, "The reply did not meet a condition of the test.";
     /// EMFILE, ENFILE.
     NoDescriptors = "no_descriptors", Local, "The generator ran out of file descriptors.";
     /// EADDRNOTAVAIL.
@@ -96,6 +98,10 @@ error_kinds! {
     AddressRefused = "address_refused", Local, "The address may not be tested from this installation.";
     /// Anything else of ours.
     LocalLimit = "local_limit", Local, "A limit of the generator's machine was reached.";
+    /// Never sent: a variable has no value.
+    MissingVariable = "missing_variable", Local, "The request was not sent: a variable in it had no value.";
+    /// Never sent: a value cannot stand where it is to be filled in.
+    UnusableValue = "unusable_value", Local, "The request was not sent: a value cannot stand where it was to be filled in.";
     /// Cut at the end.
     Aborted = "aborted", Aborted, "The run ended before the reply was complete.";
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::Histogram;
 use crate::plan::{HttpVersion, Load, Plan, PlanSpec, Target, TlsVersion};
 use crate::verdict::Verdict;
-use crate::window::{Ledger, Window};
+use crate::window::{AssertionCounts, ErrorTable, Ledger, Window};
 
 /// Version of the document.
 pub const VERSION: u32 = 1;
@@ -146,6 +146,18 @@ pub struct ResultDoc {
     pub tls_versions: BTreeMap<String, u64>,
     /// Failures.
     pub errors: Vec<ErrorDoc>,
+    /// Requests that were never sent for want of a value, by why; part of the ledger's `dropped`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub not_sent: BTreeMap<String, u64>,
+    /// Conditions on replies, and how often they held.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub assertions: Vec<AssertionDoc>,
+    /// The sum of all of them; `null` without conditions.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub assertions_total: Option<AssertionCounts>,
+    /// Examples of conditions that did not hold.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub assertion_failures: Vec<ErrorDoc>,
     /// Ages in ms of requests cut at the end, oldest first.
     pub in_flight_at_end_ms: Vec<f64>,
     /// Figures by request of the plan's list.
@@ -478,6 +490,19 @@ pub struct ErrorDoc {
     pub count: u64,
 }
 
+/// One condition on the replies to a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AssertionDoc {
+    /// Place of the request in the plan's list, from 0.
+    pub request: usize,
+    /// The condition in words.
+    pub text: String,
+    /// Replies that met it.
+    pub passed: u64,
+    /// Replies that did not.
+    pub failed: u64,
+}
+
 /// Figures of one request of the plan's list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestDoc {
@@ -568,6 +593,12 @@ fn round3(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
+fn error_docs(table: &ErrorTable) -> Vec<ErrorDoc> {
+    let doc =
+        |r: crate::window::ErrorRow| ErrorDoc { kind: r.kind.name().to_owned(), detail: r.detail, count: r.count };
+    table.rows().into_iter().map(doc).collect()
+}
+
 impl Record<'_> {
     /// Writes the document, with `seconds` if given.
     pub fn document(&self, seconds: Option<Vec<Point>>) -> ResultDoc {
@@ -621,12 +652,15 @@ impl Record<'_> {
                 (HTTP_2, counters.http2),
             ]),
             tls_versions: nonzero([("TLS 1.2", counters.tls12), ("TLS 1.3", counters.tls13)]),
-            errors: totals
-                .errors
-                .rows()
-                .into_iter()
-                .map(|r| ErrorDoc { kind: r.kind.name().to_owned(), detail: r.detail, count: r.count })
-                .collect(),
+            errors: error_docs(&totals.errors),
+            not_sent: totals.not_sent.iter().map(|(kind, count)| (kind.name().to_owned(), *count)).collect(),
+            assertions_total: self.assertions().into_iter().fold(None, |sum: Option<AssertionCounts>, one| {
+                let mut sum = sum.unwrap_or_default();
+                sum.add(&AssertionCounts { passed: one.passed, failed: one.failed });
+                Some(sum)
+            }),
+            assertions: self.assertions(),
+            assertion_failures: error_docs(&totals.assertion_failures),
             in_flight_at_end_ms: ages.into_iter().map(|us| ms(us as f64)).collect(),
             requests: self.requests(),
             verdict: Verdict::of(self),
@@ -647,6 +681,20 @@ impl Record<'_> {
         let rows = table.rows().into_iter().map(|(address, n)| (address.to_string(), n));
         let other = (table.other() > 0).then(|| ("other".to_owned(), table.other()));
         rows.chain(other).map(|(address, connections)| AddressDoc { address, connections }).collect()
+    }
+
+    fn assertions(&self) -> Vec<AssertionDoc> {
+        let written = self.plan.requests().iter().enumerate().flat_map(|(n, r)| r.assert.iter().map(move |a| (n, a)));
+        let counts = self.totals.assertions.iter().copied().chain(std::iter::repeat(AssertionCounts::default()));
+        written
+            .zip(counts)
+            .map(|((request, assertion), AssertionCounts { passed, failed })| AssertionDoc {
+                request,
+                text: assertion.to_string(),
+                passed,
+                failed,
+            })
+            .collect()
     }
 
     fn requests(&self) -> Vec<RequestDoc> {

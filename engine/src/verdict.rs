@@ -102,9 +102,20 @@ fn generator_reasons(record: &Record<'_>) -> Vec<String> {
     reasons
 }
 
+/// Requests that were never sent for want of a value.
+fn not_sent(record: &Record<'_>) -> u64 {
+    record.totals.not_sent.values().sum()
+}
+
 fn plan_reasons(record: &Record<'_>) -> Vec<String> {
     let ledger = &record.totals.ledger;
     let mut reasons = Vec::new();
+    if share(not_sent(record), ledger.planned) >= NOTABLE_SHARE {
+        reasons.push(format!(
+            "{} of the planned requests were not sent because a value to fill in was missing or could not be used.",
+            percent(not_sent(record), ledger.planned)
+        ));
+    }
     if record.clients_capped > 0 {
         reasons.push(format!(
             "{} clients had to wait because the plan allows {} at once.",
@@ -146,13 +157,14 @@ fn target_reasons(record: &Record<'_>) -> Vec<String> {
             reasons.push(format!("{} of the requests sent {what}.", percent(count, ledger.sent)));
         }
     }
+    let late = ledger.dropped.saturating_sub(not_sent(record));
     if record.clients_capped == 0
         && record.end == Some(EndReason::Completed)
-        && share(ledger.dropped, ledger.planned) >= NOTABLE_SHARE
+        && share(late, ledger.planned) >= NOTABLE_SHARE
     {
         reasons.push(format!(
             "{} of the planned requests could not be sent before the end because earlier replies took too long.",
-            percent(ledger.dropped, ledger.planned)
+            percent(late, ledger.planned)
         ));
     }
     reasons

@@ -305,6 +305,23 @@ impl AddressTable {
     }
 }
 
+/// How often one condition held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AssertionCounts {
+    /// The reply met it.
+    pub passed: u64,
+    /// The reply did not.
+    pub failed: u64,
+}
+
+impl AssertionCounts {
+    /// Adds all of `other`.
+    pub fn add(&mut self, other: &AssertionCounts) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+}
+
 /// Figures of one request of the plan's list.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestWindow {
@@ -356,6 +373,14 @@ pub struct Window {
     pub addresses: AddressTable,
     /// Requests sent by each of the generator's threads; threads that sent nothing may be missing at the end.
     pub sent_by_thread: Vec<u64>,
+    /// Requests that were never sent for want of a value, by why; they are part of the ledger's `dropped`, and each has its row
+    /// in `errors`.
+    pub not_sent: BTreeMap<ErrorKind, u64>,
+    /// How often each condition of the plan held: those of the first request in order, then the next request's. Shorter where
+    /// the last ones were not judged.
+    pub assertions: Vec<AssertionCounts>,
+    /// Examples of conditions that did not hold: the condition and what was found.
+    pub assertion_failures: ErrorTable,
     /// The same by request of the plan's list; empty when the list has one request (the totals say it all).
     pub requests: Vec<RequestWindow>,
     /// Busiest worker's share of a processor in this second, in permille; merged by maximum.
@@ -448,6 +473,16 @@ impl Window {
         for (ours, theirs) in self.sent_by_thread.iter_mut().zip(&other.sent_by_thread) {
             *ours += theirs;
         }
+        for (kind, count) in &other.not_sent {
+            *self.not_sent.entry(*kind).or_default() += count;
+        }
+        if self.assertions.len() < other.assertions.len() {
+            self.assertions.resize(other.assertions.len(), AssertionCounts::default());
+        }
+        for (ours, theirs) in self.assertions.iter_mut().zip(&other.assertions) {
+            ours.add(theirs);
+        }
+        self.assertion_failures.add(&other.assertion_failures);
         if self.requests.len() < other.requests.len() {
             self.requests.resize_with(other.requests.len(), RequestWindow::default);
         }
@@ -472,6 +507,9 @@ impl Window {
             errors: self.errors.clone(),
             addresses: self.addresses.clone(),
             sent_by_thread: self.sent_by_thread.clone(),
+            not_sent: self.not_sent.clone(),
+            assertions: self.assertions.clone(),
+            assertion_failures: self.assertion_failures.clone(),
             requests: self.requests.iter().map(|r| r.ledger).collect(),
             busiest_permille: self.busiest_permille,
             peak_clients: self.peak_clients,
@@ -511,6 +549,9 @@ impl Window {
             errors: head.errors,
             addresses: head.addresses,
             sent_by_thread: head.sent_by_thread,
+            not_sent: head.not_sent,
+            assertions: head.assertions,
+            assertion_failures: head.assertion_failures,
             busiest_permille: head.busiest_permille,
             peak_clients: head.peak_clients,
             ..Window::default()
@@ -545,6 +586,13 @@ struct Head {
     addresses: AddressTable,
     #[serde(default)]
     sent_by_thread: Vec<u64>,
+    // Of scenarios only; earlier versions did not write them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    not_sent: BTreeMap<ErrorKind, u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    assertions: Vec<AssertionCounts>,
+    #[serde(default, skip_serializing_if = "ErrorTable::is_empty")]
+    assertion_failures: ErrorTable,
     requests: Vec<Ledger>,
     busiest_permille: u32,
     peak_clients: u64,
@@ -565,6 +613,8 @@ impl Head {
             || rows.len() > limits::ERROR_ROWS + ErrorKind::ALL.len()
             || self.addresses.rows.len() > limits::ADDRESS_ROWS
             || self.sent_by_thread.len() > limits::THREADS.max as usize
+            || self.assertions.len() > limits::REQUEST_LIST * limits::ASSERTIONS
+            || self.assertion_failures.0.len() > limits::ERROR_ROWS + ErrorKind::ALL.len()
             || self.statuses.keys().any(|status| usize::from(*status) >= limits::STATUS_CODES)
         {
             return Err(DecodeError("a list is too long".into()));
@@ -573,7 +623,9 @@ impl Head {
             && bounded(&self.counters.counts())
             && self.requests.iter().all(|ledger| bounded(&ledger.counts()))
             && self.statuses.values().all(|count| bounded(&[*count]))
-            && rows.iter().all(|row| bounded(&[row.count]))
+            && rows.iter().chain(&self.assertion_failures.0).all(|row| bounded(&[row.count]))
+            && self.assertions.iter().all(|counts| bounded(&[counts.passed, counts.failed]))
+            && self.not_sent.values().all(|count| bounded(&[*count]))
             && self.addresses.rows.values().all(|count| bounded(&[*count]))
             && bounded(&self.sent_by_thread)
             && bounded(&[self.peak_clients, self.addresses.other]);
@@ -602,6 +654,9 @@ mod tests {
         w.peak_clients = 4;
         w.addresses.record("127.0.0.1:80".parse().unwrap(), 3);
         w.sent_by_thread = vec![0, 2];
+        w.not_sent.insert(ErrorKind::MissingVariable, 2);
+        w.assertions = vec![AssertionCounts { passed: 3, failed: 1 }; 2];
+        w.assertion_failures.record(ErrorKind::Assertion, "status equals 200: found 404", 1);
         w
     }
 
@@ -615,6 +670,13 @@ mod tests {
         assert_eq!([c.http10, c.http11, c.http2, c.tls12, c.tls13], [2, 4, 6, 8, 10]);
         assert_eq!(a.errors.rows()[0].count, 2);
         assert_eq!(a.errors.rows()[0].detail.chars().count(), limits::ERROR_DETAIL_CHARS);
+        assert_eq!((a.not_sent[&ErrorKind::MissingVariable], a.assertion_failures.rows()[0].count), (4, 2));
+        a.merge(
+            &Window { assertions: vec![AssertionCounts { passed: 1, failed: 0 }; 3], ..Window::default() },
+            Merge::SameSecond,
+        );
+        let counts: Vec<(u64, u64)> = a.assertions.iter().map(|c| (c.passed, c.failed)).collect();
+        assert_eq!(counts, [(7, 2), (7, 2), (1, 0)]);
         a.merge(&sample(1, 5), Merge::OtherSecond);
         assert_eq!((a.peak_clients, a.requests[1].latency.count()), (8, 3));
         assert_eq!(a.addresses.rows(), [("127.0.0.1:80".parse().unwrap(), 9)]);
@@ -633,7 +695,7 @@ mod tests {
         let (clean, mixed) = (of(&[(10, true), (20, true)]), of(&[(30, true), (5000, false), (40, true)]));
         assert_eq!((counts(&clean), clean.ok.is_none()), ((2, 2, Some(20)), true), "nothing is kept twice");
         assert_eq!(counts(&mixed), (3, 2, Some(40)));
-        for (mut a, b) in [(clean.clone(), mixed.clone()), (mixed.clone(), clean.clone())] {
+        for (mut a, b) in [(clean.clone(), mixed.clone()), (mixed, clean)] {
             a.merge(&b, Merge::SameSecond);
             assert_eq!((counts(&a), a.ok_latency().min_us()), ((5, 4, Some(40)), Some(10)));
             assert_eq!(Window::decode(&a.encode()).unwrap(), a);
@@ -690,6 +752,13 @@ mod tests {
         bytes[1..5].copy_from_slice(&head.to_le_bytes());
         let counters = Counters { bytes_sent: 7, ..Counters::default() };
         assert_eq!(Window::decode(&bytes).unwrap(), Window { counters, ..sample(7, 12_345) });
+    }
+
+    #[test]
+    fn what_only_scenarios_have_takes_no_room_elsewhere() {
+        let bytes = Window::new(7, 2).encode();
+        assert!(!bytes.windows(9).any(|w| w == b"assertion") && !bytes.windows(8).any(|w| w == b"not_sent"));
+        assert_eq!(Window::decode(&bytes).unwrap(), Window::new(7, 2));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use common::{begin, fixed, per_second, run, threads};
 use oleada_engine::net::Event;
+use oleada_engine::plan::scenario::{Assertion, Relation, Subject};
 use oleada_engine::result::EndReason;
 
 const BODY: u64 = 100_000_000;
@@ -86,6 +87,19 @@ fn b55_bodies_are_counted_and_not_kept() {
     });
     assert_eq!((bodies.ledger().ok, bodies.totals.counters.bytes_body), (4, 4 * BODY));
     assert!(most < 50.0, "{most} MB");
+}
+
+#[test]
+fn bodies_that_are_read_are_kept_up_to_the_limit_only() {
+    let (_alone, at) = (alone(), target());
+    run(fixed(100, 4, format!("http://{at}/")));
+    let before = resident();
+    let mut reading = fixed(4, 4, format!("http://{at}/big"));
+    reading.requests[0].assert = vec![Assertion { on: Subject::Body, is: Relation::Exists, ..Assertion::default() }];
+    let read = run(reading);
+    assert_eq!((read.ledger().ok, read.totals.counters.bytes_body), (4, 4 * BODY));
+    assert_eq!(read.totals.assertion_failures.rows()[0].detail, "body exists: the body is larger than 1 MB");
+    assert!(grown(before) < 50.0, "{} MB", grown(before));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! However the bytes of a reply are split, the answer is the same; and no bytes make the reader panic.
 
+use oleada_engine::net::http1::kept::Kept;
 use oleada_engine::net::http1::response::{AtEof, BadReply, Head, Reader};
 use proptest::prelude::*;
 
@@ -10,10 +11,26 @@ struct Answer {
     result: Result<Option<AtEof>, BadReply>,
     head: Head,
     body: u64,
+    /// What was kept of the body, and the head.
+    kept: (Vec<u8>, bool, Vec<u8>),
+}
+
+/// Bodies of the tests are often longer.
+const KEPT: usize = 12;
+
+fn kept(reader: &Reader) -> (Vec<u8>, bool, Vec<u8>) {
+    let kept = reader.kept().expect("it was asked for");
+    assert_eq!(
+        kept.body().len() as u64,
+        reader.body_bytes().min(KEPT as u64),
+        "the beginning of the body, without framing"
+    );
+    (kept.body().to_vec(), kept.is_cut(), kept.head().to_vec())
 }
 
 fn read(bytes: &[u8], cuts: &[usize], to_head: bool) -> Answer {
     let mut reader = Reader::new();
+    assert!(reader.keep(Some(Box::new(Kept::up_to(KEPT)))).is_none());
     reader.start(to_head);
     let mut ends: Vec<usize> = cuts.iter().map(|c| c % (bytes.len() + 1)).collect();
     ends.push(bytes.len());
@@ -21,13 +38,22 @@ fn read(bytes: &[u8], cuts: &[usize], to_head: bool) -> Answer {
     let mut at = 0;
     for end in ends {
         match reader.feed(&bytes[at..end]) {
-            Err(bad) => return Answer { complete: None, result: Err(bad), head: Head::default(), body: 0 },
+            Err(bad) => {
+                return Answer {
+                    complete: None,
+                    result: Err(bad),
+                    head: Head::default(),
+                    body: 0,
+                    kept: Default::default(),
+                };
+            }
             Ok(fed) if fed.done => {
                 let answer = Answer {
                     complete: Some(at + fed.used),
                     result: Ok(None),
                     head: reader.head().clone(),
                     body: reader.body_bytes(),
+                    kept: kept(&reader),
                 };
                 return answer;
             }
@@ -38,7 +64,8 @@ fn read(bytes: &[u8], cuts: &[usize], to_head: bool) -> Answer {
     let result = reader.eof().map(Some);
     let head = if result.is_ok() { reader.head().clone() } else { Head::default() };
     let body = if result.is_ok() { reader.body_bytes() } else { 0 };
-    Answer { complete: None, result, head, body }
+    let kept = if result.is_ok() { kept(&reader) } else { Default::default() };
+    Answer { complete: None, result, head, body, kept }
 }
 
 /// Replies that are nearly right: parts of good ones in any order, with noise.
@@ -82,6 +109,31 @@ proptest! {
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         read(&bytes, &[3, 50], false);
     }
+}
+
+#[test]
+fn bodies_are_kept_without_their_framing_and_up_to_the_limit() {
+    let chunked =
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=\"b\"\r\nhello\r\n0A \r\n0123456789\r\n0\r\n\r\n";
+    let every: Vec<usize> = (0..chunked.len()).collect();
+    let head = chunked[..chunked.windows(4).position(|w| w == b"\r\n\r\n").unwrap() + 4].to_vec();
+    assert_eq!(read(chunked, &every, false).kept, (b"hello0123456".to_vec(), true, head));
+    let short = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
+    assert_eq!((read(short, &[41], false).kept.0, read(short, &[], false).kept.1), (b"abc".to_vec(), false));
+    let close = b"HTTP/1.0 200 OK\r\n\r\nuntil the end";
+    assert_eq!(read(close, &[25], false).kept.0, b"until the en");
+    // Only what is kept must be seen; without a wish nothing is.
+    let mut reader = Reader::new();
+    reader.feed(&short[..40]).unwrap();
+    assert_eq!((reader.skippable(), reader.kept()), (1, None));
+    reader.keep(Some(Box::new(Kept::up_to(KEPT))));
+    reader.start(false);
+    reader.feed(&short[..40]).unwrap();
+    assert_eq!(reader.skippable(), 0);
+    reader.keep(Some(Box::new(Kept::up_to(0))));
+    reader.start(false);
+    reader.feed(&short[..40]).unwrap();
+    assert_eq!(reader.skippable(), 1);
 }
 
 #[test]

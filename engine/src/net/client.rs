@@ -1,27 +1,37 @@
-//! One client: walks the plan's requests in order with its own connections and cookies.
+//! One client: walks the plan's requests with its own connections, cookies and variables.
 
+use std::borrow::Cow;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::rc::Rc;
-use std::time::{Instant, SystemTime};
+use std::task::Poll;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::conn::{Around, Complete, Conn, Message, Wire};
 use super::cookies::Jar;
 use super::dial::{DialTimes, Failure, dial};
+use super::fill::{Fault, Source, Unfilled, Values};
 use super::http1::response::Reader;
-use super::http1::{Style, redirected_method, request_bytes};
+use super::http1::{RequestBytes, Style, redirected_method, request_bytes};
 use super::recorder::{Flight, Tally};
+use super::rows::{OwnRow, Row};
+use super::scenario::{Findings, Reply, Step};
 use super::slots::Slot;
+use super::trace::{Observed, Observer};
 use super::worker::Worker;
 use crate::outcome::ErrorKind;
-use crate::plan::{Method, Redirects, Target, limits};
+use crate::plan::scenario::AssertionFailure;
+use crate::plan::{Method, Redirects, Request, Target, limits};
 
-/// Pause after a limit of our own machine was met, in closed models: trying again at once would only burn the processor.
-const AFTER_LOCAL_LIMIT: std::time::Duration = std::time::Duration::from_millis(20);
+/// Pause after a limit of our own machine was met, or after a whole list of which nothing could be sent, in closed models:
+/// trying again at once would only burn the processor.
+const AFTER_LOCAL_LIMIT: Duration = Duration::from_millis(20);
 
 /// How long a client goes on.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Walk {
-    /// Once through the list; due at this instant (open models).
-    Once(Instant),
+    /// Once through the list, or one request that was drawn; due at this instant (open models).
+    Once { due: Instant, drawn: Option<usize> },
     /// Again and again until this instant.
     Until(Instant),
     /// Again and again as long as there are tickets.
@@ -35,8 +45,31 @@ pub(super) struct Client {
     conns: Vec<(usize, Conn)>,
     jar: Jar,
     reader: Reader,
-    /// Arrived during the warm-up (open models).
+    values: Values,
+    /// Its row of data, where no other client has the same.
+    own_row: Option<OwnRow>,
+    /// When it last began the list.
+    began: Option<Instant>,
+    /// Requests in a row that could not be sent.
+    missed: usize,
+    /// Arrived during the warm-up (open models), or is no part of a run.
     warm: bool,
+    /// Who looks at every exchange; nobody in a run.
+    pub(super) observer: Option<Box<Observer>>,
+}
+
+/// What became of a request, as far as its client minds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Became {
+    Answered,
+    Failed,
+    NotSent,
+}
+
+/// A request with everything filled in.
+struct FilledIn {
+    request: Request,
+    wire: RequestBytes,
 }
 
 /// Where the request goes after a redirect.
@@ -48,45 +81,158 @@ struct Hop {
 }
 
 impl Client {
-    pub(super) fn new(worker: Rc<Worker>, id: usize, slot: Rc<Slot>, warm: bool) -> Client {
-        Client { worker, id, slot, conns: Vec::new(), jar: Jar::default(), reader: Reader::new(), warm }
+    /// `number`: its own in the run.
+    pub(super) fn new(worker: Rc<Worker>, id: usize, slot: Rc<Slot>, number: u64, warm: bool) -> Client {
+        Client {
+            worker,
+            id,
+            slot,
+            conns: Vec::new(),
+            jar: Jar::default(),
+            reader: Reader::new(),
+            values: Values::of(number),
+            own_row: None,
+            began: None,
+            missed: 0,
+            warm,
+            observer: None,
+        }
     }
 
     pub(super) async fn walk(mut self, walk: Walk) {
-        let count = self.worker.shared.prepared.len();
+        let worker = self.worker.clone();
+        let plan = &worker.shared.plan;
+        let (length, think) = (plan.requests_per_walk() as usize, plan.spec().think);
         let mut due = match walk {
-            Walk::Once(due) => Some(due),
+            Walk::Once { due, .. } => Some(due),
             Walk::Until(_) | Walk::Tickets => None,
         };
-        let mut index = 0;
+        let mut place = 0;
         let mut first = true;
-        while let Some(now) = self.may_go_on(walk, index, first) {
-            let answered = self.request(index, now, due, first).await;
-            if !answered {
+        loop {
+            if place == 0 && !self.begin_list(walk, first).await {
+                return;
+            }
+            let Some(now) = self.may_go_on(walk, first) else { return };
+            let index = match (&worker.shared.weights, walk) {
+                (None, _) => place,
+                (Some(_), Walk::Once { drawn: Some(drawn), .. }) => drawn,
+                (Some(weights), _) => weights.draw(worker.supply.random.borrow_mut().u64(..)),
+            };
+            let became = self.request(index, now, due, first).await;
+            if became == Became::NotSent {
+                self.after_not_sent(walk).await;
+            } else {
+                self.missed = 0;
+            }
+            if became == Became::Failed {
                 self.after_failure().await;
             }
             first = false;
-            index = (index + 1) % count;
+            place = (place + 1) % length;
+            if let Some(think) = think
+                && !(place == 0 && due.is_some())
+                && !(matches!(walk, Walk::Tickets) && worker.out_of_tickets())
+            {
+                Box::pin(self.rest(Instant::now() + worker.draw(think), walk, place == 0)).await;
+            }
             due = due.map(|_| Instant::now());
         }
     }
 
-    /// The instant at which the next request begins; `None` when there is none.
-    fn may_go_on(&self, walk: Walk, index: usize, first: bool) -> Option<Instant> {
-        if self.slot.fired() == Some(ErrorKind::Aborted) {
-            return None;
+    /// The next time through the list: its pace, its row of data. False when there is none.
+    #[inline]
+    async fn begin_list(&mut self, walk: Walk, first: bool) -> bool {
+        if !first {
+            if matches!(walk, Walk::Once { .. }) {
+                return false;
+            }
+            self.values.iteration += 1;
         }
-        let now = Instant::now();
-        let may = match walk {
-            Walk::Once(_) if index == 0 && !first => false,
-            Walk::Once(_) if first => self.worker.may_arrive(now, self.warm),
-            Walk::Once(_) => self.worker.may_begin(now, self.warm),
-            Walk::Until(leave) => now < leave && self.worker.may_begin(now, false),
-            Walk::Tickets => {
-                self.worker.may_begin(now, false) && (now < self.worker.start || self.worker.take_ticket())
+        let shared = &self.worker.shared;
+        if shared.plan.spec().pacing.is_some() || shared.rows.is_some() {
+            Box::pin(self.prepare(walk, first)).await
+        } else {
+            true
+        }
+    }
+
+    async fn prepare(&mut self, walk: Walk, first: bool) -> bool {
+        let worker = self.worker.clone();
+        if let Some(pacing) = worker.shared.plan.spec().pacing {
+            if let Some(began) = self.began {
+                self.rest(began + worker.draw(pacing), walk, true).await;
+            }
+            self.began = Some(Instant::now());
+        }
+        // Nobody takes a row for a request that is not made any more.
+        if worker.is_closed() || self.is_over(walk, first, Instant::now()) {
+            return false;
+        }
+        let Some(rows) = worker.shared.rows.as_ref().filter(|_| self.own_row.is_none()) else { return true };
+        self.values.row = match rows.take(&worker.supply) {
+            Row::At(row) => Some(row),
+            Row::Own(own) => Some(self.own_row.insert(own).row()),
+            Row::Missing => None,
+            Row::Stop => {
+                worker.shared.control.run_out_of_rows();
+                return false;
             }
         };
-        may.then_some(now)
+        true
+    }
+
+    /// Whether no request begins any more, tickets aside.
+    fn is_over(&self, walk: Walk, first: bool, now: Instant) -> bool {
+        let may = match walk {
+            Walk::Once { .. } if first => self.worker.may_arrive(now, self.warm),
+            // Also one that came with the warm-up, whose pauses may be longer than the run.
+            Walk::Once { .. } => self.worker.may_begin(now, false),
+            Walk::Until(leave) => now < leave && self.worker.may_begin(now, false),
+            Walk::Tickets => self.worker.may_begin(now, false),
+        };
+        !may || self.slot.fired() == Some(ErrorKind::Aborted)
+    }
+
+    /// The instant at which the next request begins; `None` when there is none.
+    fn may_go_on(&self, walk: Walk, first: bool) -> Option<Instant> {
+        let now = Instant::now();
+        let taken = match walk {
+            Walk::Once { .. } | Walk::Until(_) => true,
+            Walk::Tickets => now < self.worker.start,
+        };
+        (!self.is_over(walk, first, now) && (taken || self.worker.take_ticket())).then_some(now)
+    }
+
+    /// Waits until `until`, but not when nothing begins after it; `between`: what comes next is the list's beginning.
+    async fn rest(&self, until: Instant, walk: Walk, between: bool) {
+        let leaves = match walk {
+            Walk::Until(leave) => Some(leave),
+            Walk::Once { .. } | Walk::Tickets => None,
+        };
+        let ends = [leaves, self.worker.end];
+        let until = ends.into_iter().flatten().fold(until, Instant::min);
+        #[expect(clippy::disallowed_methods, reason = "people do not pause by the millisecond")]
+        let mut sleep = pin!(tokio::time::sleep_until(until.into()));
+        poll_fn(|cx| {
+            if self.worker.is_stopped() || between && self.worker.is_closed() || self.slot.fired().is_some() {
+                return Poll::Ready(());
+            }
+            self.slot.park(cx);
+            sleep.as_mut().poll(cx)
+        })
+        .await;
+    }
+
+    /// Others get their turn; and a client that can send nothing of its list does not try all the time.
+    async fn after_not_sent(&mut self, walk: Walk) {
+        self.missed += 1;
+        let endless = matches!(walk, Walk::Until(_)) || Instant::now() < self.worker.start;
+        if self.missed >= self.worker.shared.prepared.len() && endless {
+            self.missed = 0;
+            Box::pin(self.rest(Instant::now() + AFTER_LOCAL_LIMIT, walk, false)).await;
+        }
+        tokio::task::yield_now().await;
     }
 
     /// A failure may have come without waiting for anything: others get their turn.
@@ -98,55 +244,190 @@ impl Client {
         tokio::task::yield_now().await;
     }
 
-    /// One request of the list with its redirects. True when there was a complete reply.
-    async fn request(&mut self, index: usize, begun: Instant, due: Option<Instant>, arrival: bool) -> bool {
+    /// Each request once, observed; neither counted nor timed.
+    pub(super) async fn try_once(&mut self, walk: Walk) {
+        if !self.begin_list(walk, true).await {
+            return;
+        }
+        for index in 0..self.worker.shared.prepared.len() {
+            if self.worker.is_stopped() {
+                return;
+            }
+            if let Some(observer) = &mut self.observer {
+                observer.begin(index);
+            }
+            self.request(index, Instant::now(), None, false).await;
+        }
+    }
+
+    /// One request of the list with its redirects.
+    async fn request(&mut self, index: usize, begun: Instant, due: Option<Instant>, arrival: bool) -> Became {
         let worker = self.worker.clone();
+        let prepared = &worker.shared.prepared[index];
         let flight = Flight { index, due, begun, warm: self.warm || begun < worker.start };
+        let filled = match &prepared.form {
+            None => None,
+            Some(_) => match self.fill(index) {
+                Ok(filled) => Some(filled),
+                Err(unfilled) => {
+                    self.not_sent(&flight, &unfilled);
+                    return Became::NotSent;
+                }
+            },
+        };
         if !flight.warm {
             let lateness = due.filter(|_| arrival).map(|due| begun.saturating_duration_since(due));
             worker.recorder.borrow_mut().begin(&flight, lateness);
         }
+        if let Some(most) = self.keeps(prepared.step.as_ref()) {
+            let _ = self.reader.keep(Some(worker.room(most)));
+        }
         let mut wire = Wire::default();
         let mut tally = Tally::default();
-        let ended = self.follow(&flight, &mut wire, &mut tally).await;
+        let mut ended = self.follow(&flight, filled.as_deref(), &mut wire, &mut tally).await;
         self.slot.disarm();
-        let answered = ended.is_ok();
+        let became = if ended.is_ok() { Became::Answered } else { Became::Failed };
         if let Err(failure) = &ended {
             worker
                 .local_limit
                 .set(matches!(failure.kind, ErrorKind::NoDescriptors | ErrorKind::NoPorts | ErrorKind::LocalLimit));
         }
-        if !flight.warm {
-            let mut recorder = worker.recorder.borrow_mut();
-            match ended {
-                Ok(complete) => recorder.answered(&flight, self.reader.head(), &wire, &tally, complete.at),
-                Err(failure) => recorder.failed(&flight, &failure, &wire, &tally, Instant::now()),
+        let end = ended.as_ref().map_or_else(|_| Instant::now(), |complete| complete.at);
+        let mut findings = None;
+        if let Some(step) = &prepared.step {
+            let target = filled.as_ref().map_or(&prepared.target, |filled| &filled.request.target);
+            match &ended {
+                Ok(complete) => {
+                    let found = self.evaluate(step, target, &wire, complete);
+                    if worker.shared.plan.spec().assertion_failure == AssertionFailure::Error
+                        && let Some((n, what)) =
+                            found.conditions.iter().enumerate().find_map(|(n, c)| Some((n, c.as_ref()?)))
+                    {
+                        let detail = Cow::Owned(step.sentence(n, what));
+                        ended = Err(Failure { kind: ErrorKind::Assertion, detail });
+                    }
+                    findings = Some(found);
+                }
+                Err(_) => self.unset(step, Fault::NoReply),
             }
         }
-        answered
+        if let Some(kept) = self.reader.keep(None) {
+            worker.give_back(kept);
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.ended(prepared.step.as_ref(), findings.as_ref(), ended.as_ref().err());
+        }
+        if !flight.warm {
+            let mut recorder = worker.recorder.borrow_mut();
+            match &ended {
+                Ok(_) => recorder.answered(&flight, self.reader.head(), &wire, &tally, end),
+                Err(failure) => recorder.failed(&flight, failure, &wire, &tally, end),
+            }
+            if let (Some(step), Some(findings)) = (&prepared.step, &findings) {
+                recorder.judged(step, findings, end);
+            }
+        }
+        became
+    }
+
+    /// How much of the reply's body is kept; `None`: nothing of the reply is.
+    #[inline]
+    fn keeps(&self, step: Option<&Step>) -> Option<usize> {
+        match self.observer {
+            None => step?.keeps,
+            Some(_) => Some(limits::READ_BODY_BYTES),
+        }
+    }
+
+    fn fill(&self, index: usize) -> Result<Box<FilledIn>, Unfilled> {
+        let shared = &self.worker.shared;
+        let (prepared, request) = (&shared.prepared[index], &shared.plan.requests()[index]);
+        let source = Source {
+            variables: &shared.variables,
+            data: shared.plan.spec().data.as_ref(),
+            values: &self.values,
+            supply: &self.worker.supply,
+        };
+        let request = match &prepared.form {
+            Some(form) => form.fill(request, &source)?,
+            None => request.clone(),
+        };
+        let style = Style {
+            user_agent: &shared.options.user_agent,
+            close: !shared.reuse,
+            other_host: false,
+            identity: prepared.identity(),
+        };
+        let wire = request_bytes(&request, &request.target, request.method, style);
+        Ok(Box::new(FilledIn { request, wire }))
+    }
+
+    /// A request for which a value is missing or cannot be used.
+    #[cold]
+    fn not_sent(&mut self, flight: &Flight, why: &Unfilled) {
+        let worker = self.worker.clone();
+        if let Some(step) = &worker.shared.prepared[flight.index].step {
+            self.unset(step, Fault::NotSent);
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.not_sent(why);
+        }
+        if !flight.warm {
+            worker.recorder.borrow_mut().not_sent(flight, why);
+        }
+    }
+
+    /// The variables of a request without a reply have no value.
+    fn unset(&mut self, step: &Step, why: Fault) {
+        for (variable, _) in step.variables() {
+            self.values.set(variable, Err(why));
+        }
+    }
+
+    /// Takes values from the reply and judges the conditions.
+    fn evaluate(&mut self, step: &Step, target: &Target, wire: &Wire, complete: &Complete) -> Findings {
+        let time = wire.first_write.map_or(Duration::ZERO, |written| complete.at.saturating_duration_since(written));
+        let status = self.reader.head().status;
+        let reply = Reply::new(status, self.reader.kept(), &self.jar, target, time.as_secs_f64() * 1000.0);
+        let findings = step.evaluate(&reply);
+        for (variable, value) in &findings.values {
+            self.values.set(*variable, value.clone());
+        }
+        findings
     }
 
     /// The exchange, and those that redirects lead to.
-    async fn follow(&mut self, flight: &Flight, wire: &mut Wire, tally: &mut Tally) -> Result<Complete, Failure> {
+    async fn follow(
+        &mut self,
+        flight: &Flight,
+        filled: Option<&FilledIn>,
+        wire: &mut Wire,
+        tally: &mut Tally,
+    ) -> Result<Complete, Failure> {
         let worker = self.worker.clone();
         let prepared = &worker.shared.prepared[flight.index];
+        let (from, sent) = match filled {
+            None => (&prepared.target, &prepared.wire),
+            Some(filled) => (&filled.request.target, &filled.wire),
+        };
         let origin = worker.plan_origins[flight.index];
-        let mut message =
-            Message { bytes: &prepared.wire.bytes, method: prepared.method, body_waits: prepared.wire.body_waits };
+        let mut message = Message { bytes: &sent.bytes, method: prepared.method, body_waits: sent.body_waits };
         let mut complete = if self.jar.is_empty() {
             self.attempt(flight, origin, message, wire, tally).await?
         } else {
-            let bytes = self.with_cookies(&prepared.target, &prepared.wire.bytes, prepared.wire.head_end);
+            let request = filled.map_or(&worker.shared.plan.requests()[flight.index], |filled| &filled.request);
+            let bytes = self.with_cookies(from, sent, &request.cookies);
             message.bytes = &bytes;
             self.attempt(flight, origin, message, wire, tally).await?
         };
-        self.keep_cookies(&prepared.target);
+        self.keep_cookies(from);
         if self.reader.head().location.is_none() || worker.shared.plan.spec().redirects != Redirects::Follow {
             return Ok(complete);
         }
+        let request = filled.map_or(&worker.shared.plan.requests()[flight.index], |filled| &filled.request);
         let mut hops = 0;
-        let (mut target, mut method) = (prepared.target.clone(), prepared.method);
-        while let Some(hop) = self.next_hop(flight.index, &target, method, tally) {
+        let (mut target, mut method) = (from.clone(), prepared.method);
+        while let Some(hop) = self.next_hop(request, prepared.identity(), &target, method, tally) {
             if hops >= limits::REDIRECT_HOPS {
                 return Err(Failure::plain(ErrorKind::RedirectLoop));
             }
@@ -162,7 +443,14 @@ impl Client {
     }
 
     /// What the redirect just received leads to, if it may be followed.
-    fn next_hop(&self, index: usize, from: &Target, method: Method, tally: &mut Tally) -> Option<Hop> {
+    fn next_hop(
+        &self,
+        request: &Request,
+        identity: bool,
+        from: &Target,
+        method: Method,
+        tally: &mut Tally,
+    ) -> Option<Hop> {
         let status = self.reader.head().status;
         let location = self.reader.head().location.as_deref()?;
         if !matches!(status, 301 | 302 | 303 | 307 | 308) {
@@ -174,22 +462,23 @@ impl Client {
             tally.refused += 1;
             return None;
         };
-        let request = &shared.plan.requests()[index];
         let method = redirected_method(method, status);
         let style = Style {
             user_agent: &shared.options.user_agent,
             close: !shared.reuse,
             other_host: target.at != request.target.at || target.scheme != request.target.scheme,
+            identity,
         };
         let built = request_bytes(request, &target, method, style);
-        let bytes = self.with_cookies(&target, &built.bytes, built.head_end);
+        let also = if style.other_host { &[][..] } else { &request.cookies };
+        let bytes = self.with_cookies(&target, &built, also);
         Some(Hop { target, method, bytes, body_waits: built.body_waits })
     }
 
-    fn with_cookies(&self, target: &Target, bytes: &[u8], head_end: usize) -> Vec<u8> {
-        let line = if self.jar.is_empty() { None } else { self.jar.line(target, SystemTime::now()) };
-        let (head, rest) = bytes.split_at(head_end);
-        [head, line.unwrap_or_default().as_bytes(), rest].concat()
+    /// The bytes with the cookies that are held, and of `also` those of other names.
+    fn with_cookies(&self, target: &Target, built: &RequestBytes, also: &[(String, String)]) -> Vec<u8> {
+        let line = self.jar.line_with(target, also, SystemTime::now()).unwrap_or_default();
+        [&built.bytes[..built.cookies_at], line.as_bytes(), &built.bytes[built.head_end..]].concat()
     }
 
     #[inline]
@@ -222,12 +511,13 @@ impl Client {
                         tally.reconnects += 1;
                         again = true;
                         drop(conn);
-                        Box::pin(self.open(flight, origin, wire)).await?
+                        Box::pin(self.open(flight, origin, message, wire)).await?
                     }
                 }
-                None => Box::pin(self.open(flight, origin, wire)).await?,
+                None => Box::pin(self.open(flight, origin, message, wire)).await?,
             };
             let kept = conn.used;
+            let body_before = wire.bytes_body;
             self.reader.start(message.method == Method::Head);
             let around = Around {
                 slots: &worker.slots,
@@ -237,7 +527,23 @@ impl Client {
                 timeout: worker.timeout,
                 idle_timeout: worker.idle_timeout,
             };
-            match conn.exchange(&around, message, &mut self.reader, wire).await {
+            if let Some(observer) = &mut self.observer {
+                observer.sending();
+            }
+            let result = conn.exchange(&around, message, &mut self.reader, wire).await;
+            if let Some(observer) = &mut self.observer {
+                observer.exchanged(&Observed {
+                    origin: &worker.origin_at(origin),
+                    message,
+                    reused: kept,
+                    http2: conn.is_http2(),
+                    wire,
+                    body_bytes: wire.bytes_body - body_before,
+                    reader: Some(&self.reader),
+                    result: result.as_ref().map(|complete| complete.at).map_err(|lost| &lost.failure),
+                });
+            }
+            match result {
                 Ok(complete) => {
                     tally.reused += u64::from(kept);
                     if complete.reusable && worker.shared.reuse {
@@ -263,7 +569,30 @@ impl Client {
         Some(self.conns.swap_remove(at).1)
     }
 
-    async fn open(&mut self, flight: &Flight, origin: usize, wire: &Wire) -> Result<Conn, Failure> {
+    async fn open(
+        &mut self,
+        flight: &Flight,
+        origin: usize,
+        message: Message<'_>,
+        wire: &Wire,
+    ) -> Result<Conn, Failure> {
+        let opened = self.connect(flight, origin, wire).await;
+        if let (Some(observer), Err(failure)) = (&mut self.observer, &opened) {
+            observer.exchanged(&Observed {
+                origin: &self.worker.origin_at(origin),
+                message,
+                reused: false,
+                http2: false,
+                wire,
+                body_bytes: 0,
+                reader: None,
+                result: Err(failure),
+            });
+        }
+        opened
+    }
+
+    async fn connect(&mut self, flight: &Flight, origin: usize, wire: &Wire) -> Result<Conn, Failure> {
         let worker = self.worker.clone();
         let now = Instant::now();
         match wire.first_write.map(|written| written + worker.timeout) {
@@ -275,6 +604,9 @@ impl Client {
         let stream = dial(&worker.shared, &self.slot, &origin, &mut times).await;
         if !flight.warm {
             worker.recorder.borrow_mut().dialled(&times, Instant::now());
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.dialled(&times);
         }
         let stream = stream?;
         // After a stop nothing new reaches the target, not even on a connection that was already being made.

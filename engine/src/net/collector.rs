@@ -169,7 +169,9 @@ impl Collector {
 
     fn judge(&mut self, window: &Window) {
         self.so_far.add(&window.ledger);
-        self.arrivals.add(window.requests.first().map_or(&window.ledger, |first| &first.ledger));
+        // Where each client makes one request that is drawn, every request shows it.
+        let first = window.requests.first().filter(|_| self.shared.weights.is_none());
+        self.arrivals.add(first.map_or(&window.ledger, |first| &first.ledger));
         // Also what has just run to its end is judged: a run that reached its threshold says so, however short it was.
         let spec = self.shared.plan.spec();
         let control = &self.shared.control;

@@ -144,6 +144,11 @@ impl Conn {
         Ok(Conn { link, used: false })
     }
 
+    /// Whether HTTP/2 is spoken.
+    pub(super) fn is_http2(&self) -> bool {
+        matches!(self.link, Link::Http2(_))
+    }
+
     /// Whether an idle connection is still open, as far as is known without asking the system.
     pub(super) async fn is_alive(&mut self, scratch: &RefCell<Box<[u8]>>) -> bool {
         let stream = match &mut self.link {

@@ -11,6 +11,8 @@ pub(crate) struct Signal {
     pub(crate) reason: Option<EndReason>,
     /// Cut what is in flight at once.
     pub(crate) cut: bool,
+    /// The data has no row left: nobody begins the list any more, and those at work finish it.
+    pub(crate) out_of_rows: bool,
 }
 
 /// The switch; the first reason stays.
@@ -33,9 +35,15 @@ impl Control {
     pub(crate) fn interrupt(&self) {
         self.0.send_if_modified(|signal| {
             let first = !signal.cut;
-            *signal = Signal { reason: signal.reason.or(Some(EndReason::Interrupted)), cut: true };
+            signal.reason = signal.reason.or(Some(EndReason::Interrupted));
+            signal.cut = true;
             first
         });
+    }
+
+    /// Ends the run as completed once those at work have done their list.
+    pub(crate) fn run_out_of_rows(&self) {
+        self.0.send_if_modified(|signal| !std::mem::replace(&mut signal.out_of_rows, true));
     }
 
     pub(crate) fn reason(&self) -> Option<EndReason> {

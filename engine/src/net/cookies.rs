@@ -39,14 +39,34 @@ impl Jar {
 
     /// The header line for a request to `target`, with its line end.
     pub fn line(&self, target: &Target, now: SystemTime) -> Option<String> {
-        let mut fitting: Vec<&Cookie> = self.0.iter().filter(|c| c.fits(target, now)).collect();
-        if fitting.is_empty() {
-            return None;
-        }
-        fitting.sort_by_key(|c| std::cmp::Reverse(c.path.len()));
-        let pairs: Vec<String> = fitting.iter().map(|c| format!("{}={}", c.name, c.value)).collect();
-        Some(format!("Cookie: {}\r\n", pairs.join("; ")))
+        self.line_with(target, &[], now)
     }
+
+    /// As [`Jar::line`]; `also` are sent where no cookie of that name is held.
+    pub(super) fn line_with(&self, target: &Target, also: &[(String, String)], now: SystemTime) -> Option<String> {
+        let fitting = self.fitting(target, now);
+        let held = fitting.iter().map(|c| (&*c.name, &*c.value));
+        let besides = also.iter().filter(|(name, _)| !fitting.iter().any(|c| c.name == *name));
+        cookie_line(held.chain(besides.map(|(name, value)| (&**name, &**value))))
+    }
+
+    /// The value of a cookie that would be sent to `target`.
+    pub(super) fn value(&self, target: &Target, name: &str, now: SystemTime) -> Option<&str> {
+        self.fitting(target, now).into_iter().find(|c| c.name == name).map(|c| &*c.value)
+    }
+
+    /// Those that are sent to `target`, the longest path first.
+    fn fitting(&self, target: &Target, now: SystemTime) -> Vec<&Cookie> {
+        let mut fitting: Vec<&Cookie> = self.0.iter().filter(|c| c.fits(target, now)).collect();
+        fitting.sort_by_key(|c| std::cmp::Reverse(c.path.len()));
+        fitting
+    }
+}
+
+/// `Cookie: name=value; …` with its line end; `None` without cookies.
+pub(super) fn cookie_line<'a>(cookies: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
+    let pairs: Vec<String> = cookies.map(|(name, value)| format!("{name}={value}")).collect();
+    (!pairs.is_empty()).then(|| format!("Cookie: {}\r\n", pairs.join("; ")))
 }
 
 impl Cookie {
@@ -149,6 +169,17 @@ mod tests {
         let mut jar = Jar::default();
         sets.iter().for_each(|(from, header)| jar.set(&at(from), header, now));
         jar.line(&at(url), now)
+    }
+
+    #[test]
+    fn held_cookies_win_over_the_plans() {
+        let (from, now) = (at("http://a.test/"), SystemTime::now());
+        let mut jar = Jar::default();
+        let also = [("b".to_owned(), "plan".to_owned()), ("a".to_owned(), "plan".to_owned())];
+        assert_eq!(jar.line_with(&from, &also, now).as_deref(), Some("Cookie: b=plan; a=plan\r\n"));
+        jar.set(&from, "a=held", now);
+        assert_eq!(jar.line_with(&from, &also, now).as_deref(), Some("Cookie: a=held; b=plan\r\n"));
+        assert_eq!((jar.value(&from, "a", now), jar.value(&from, "b", now)), (Some("held"), None));
     }
 
     #[test]

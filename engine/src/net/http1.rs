@@ -1,8 +1,10 @@
 //! HTTP/1.1: the bytes of a request, built once, and the reader of replies.
 
 mod chunked;
+pub mod kept;
 pub mod response;
 
+use super::cookies::cookie_line;
 use crate::plan::{Method, Request, Target};
 
 /// A request as it goes over the wire.
@@ -10,7 +12,9 @@ use crate::plan::{Method, Request, Target};
 pub(crate) struct RequestBytes {
     /// Head and body together.
     pub(crate) bytes: Vec<u8>,
-    /// Where a `Cookie` line may be put in: before the empty line.
+    /// Where the line with the plan's own cookies begins, or another may be put in.
+    pub(crate) cookies_at: usize,
+    /// Where that line ends: before the empty line.
     pub(crate) head_end: usize,
     /// There is a body, and the head asks whether it is wanted (`Expect: 100-continue`).
     pub(crate) body_waits: bool,
@@ -24,6 +28,8 @@ pub(crate) struct Style<'a> {
     pub(crate) close: bool,
     /// The request follows a redirect to another host: credentials stay behind.
     pub(crate) other_host: bool,
+    /// The body will be read: ask for it unpacked.
+    pub(crate) identity: bool,
 }
 
 /// Headers that belong to the host the plan names and are not taken to another one.
@@ -56,11 +62,20 @@ pub(crate) fn request_bytes(request: &Request, target: &Target, method: Method, 
     if !set("accept") {
         put(&["Accept: */*\r\n"]);
     }
+    if style.identity && !set("accept-encoding") {
+        put(&["Accept-Encoding: identity\r\n"]);
+    }
     if style.close && !set("connection") {
         put(&["Connection: close\r\n"]);
     }
     if body.is_some() || matches!(method, Method::Post | Method::Put | Method::Patch) {
         put(&["Content-Length: ", &body.map_or(0, <[u8]>::len).to_string(), "\r\n"]);
+    }
+    let cookies_at = bytes.len();
+    if !style.other_host
+        && let Some(line) = cookie_line(request.cookies.iter().map(|(name, value)| (&**name, &**value)))
+    {
+        bytes.extend_from_slice(line.as_bytes());
     }
     let head_end = bytes.len();
     bytes.extend_from_slice(b"\r\n");
@@ -69,7 +84,7 @@ pub(crate) fn request_bytes(request: &Request, target: &Target, method: Method, 
         name.eq_ignore_ascii_case("expect") && value.trim().eq_ignore_ascii_case("100-continue")
     };
     let body_waits = body.is_some_and(|b| !b.is_empty()) && headers.iter().copied().any(|h| expects(&h));
-    RequestBytes { bytes, head_end, body_waits }
+    RequestBytes { bytes, cookies_at, head_end, body_waits }
 }
 
 /// The method after a redirect, as browsers choose it.
@@ -105,7 +120,7 @@ mod tests {
         String::from_utf8(request_bytes(request, &request.target, method, style).bytes).unwrap()
     }
 
-    const STYLE: Style<'static> = Style { user_agent: "o/1", close: false, other_host: false };
+    const STYLE: Style<'static> = Style { user_agent: "o/1", close: false, other_host: false, identity: false };
 
     #[test]
     fn defaults_stand_aside_for_the_plan() {
@@ -119,6 +134,19 @@ mod tests {
             text(&own, Method::Get, STYLE),
             "GET /x?y HTTP/1.1\r\nX: 1\r\nhost: h\r\nUSER-AGENT: me\r\nAccept: a\r\n\r\n"
         );
+    }
+
+    #[test]
+    fn cookies_of_the_plan_stay_with_its_host() {
+        let mut plain = request(Method::Get, &[("Accept-Encoding", "br")], None);
+        plain.cookies = vec![("a".into(), "1".into()), ("b".into(), "2".into())];
+        let built = request_bytes(&plain, &plain.target, Method::Get, Style { identity: true, ..STYLE });
+        assert_eq!(&built.bytes[built.cookies_at..], b"Cookie: a=1; b=2\r\n\r\n");
+        assert_eq!(&built.bytes[built.head_end..], b"\r\n");
+        assert!(!String::from_utf8(built.bytes).unwrap().contains("identity"));
+        plain.headers.clear();
+        let away = text(&plain, Method::Get, Style { other_host: true, identity: true, ..STYLE });
+        assert!(!away.contains("Cookie") && away.ends_with("Accept-Encoding: identity\r\n\r\n"), "{away}");
     }
 
     #[test]

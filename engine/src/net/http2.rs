@@ -318,7 +318,7 @@ impl Exchange<'_, '_> {
                     if is_too_large(&parts.headers) {
                         return Err(HEAD_TOO_LARGE.into());
                     }
-                    self.reader.take_over(head(&parts));
+                    self.reader.take_over(head(&parts), || head_text(&parts));
                     self.stage = Stage::Receiving(body);
                     true
                 }
@@ -326,7 +326,9 @@ impl Exchange<'_, '_> {
             Stage::Receiving(body) => match body.poll_data(cx) {
                 Poll::Pending => false,
                 Poll::Ready(Some(data)) => {
-                    let n = data?.len();
+                    let data = data?;
+                    self.reader.take_body(&data);
+                    let n = data.len();
                     self.wire.bytes_body += n as u64;
                     body.flow_control().release_capacity(n)?;
                     true
@@ -433,6 +435,16 @@ fn head(parts: &http::response::Parts) -> Head {
         location: parts.headers.get(http::header::LOCATION).filter(|_| parts.status.is_redirection()).map(text),
         set_cookie: parts.headers.get_all(http::header::SET_COOKIE).iter().map(text).collect(),
     }
+}
+
+/// A head in the words of HTTP/1.
+fn head_text(parts: &http::response::Parts) -> Vec<u8> {
+    let mut text = format!("HTTP/2 {}\r\n", parts.status.as_u16()).into_bytes();
+    for (name, value) in &parts.headers {
+        text.extend_from_slice(&[name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+    }
+    text.extend_from_slice(b"\r\n");
+    text
 }
 
 /// Headers that speak of an HTTP/1 connection (RFC 9113, 8.2.2).

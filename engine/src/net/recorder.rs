@@ -6,12 +6,15 @@ use std::time::{Duration, Instant};
 use super::collector::Report;
 use super::conn::Wire;
 use super::dial::{DialTimes, Failure, micros};
+use super::fill::Unfilled;
 use super::health;
 use super::http1::response::{Head, Version};
+use super::scenario::{Findings, Step};
+use super::shared::Weights;
 use crate::arrivals::Shard;
-use crate::outcome::Outcome;
+use crate::outcome::{ErrorKind, Outcome};
 use crate::plan::{TlsVersion, limits};
-use crate::window::{Ledger, Window};
+use crate::window::{AssertionCounts, Ledger, Window};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -37,6 +40,15 @@ pub(super) struct Tally {
     pub(super) refused: u64,
 }
 
+/// How the requests of arrivals are drawn.
+#[derive(Clone, Debug)]
+pub(super) struct Drawn {
+    pub(super) weights: Weights,
+    /// The worker's first arrival.
+    pub(super) first: u64,
+    pub(super) stride: u64,
+}
+
 pub(super) struct Recorder {
     worker: usize,
     reports: Sender<Report>,
@@ -46,6 +58,8 @@ pub(super) struct Recorder {
     /// This worker's share of the arrivals; `None` in closed models, where a request is planned when it is begun.
     arrivals: Option<Shard>,
     arrivals_before: u64,
+    /// Where each client makes one request that is drawn: the weights, and which arrivals are this worker's.
+    drawn: Option<Drawn>,
     /// From here on nothing is planned any more: the run was stopped.
     planned_until: Option<Instant>,
     /// Planned, sent and dropped so far, by request of the list.
@@ -66,6 +80,7 @@ impl Recorder {
         start: Instant,
         requests: usize,
         arrivals: Option<Shard>,
+        drawn: Option<Drawn>,
     ) -> Recorder {
         Recorder {
             worker,
@@ -75,6 +90,7 @@ impl Recorder {
             window_end: start + SECOND,
             arrivals,
             arrivals_before: 0,
+            drawn,
             planned_until: None,
             by_request: vec![Ledger::default(); requests],
             statuses: Box::new([0; limits::STATUS_CODES]),
@@ -156,12 +172,47 @@ impl Recorder {
         }
     }
 
-    /// A client that was due will never be let in: all its requests are dropped.
-    pub(super) fn drop_arrivals(&mut self, count: u64, now: Instant) {
+    /// A client that was due will never be let in: all its requests are dropped, or the one that was drawn for it.
+    pub(super) fn drop_arrival(&mut self, drawn: Option<usize>, now: Instant) {
         self.roll(now);
-        for index in 0..self.by_request.len() {
-            self.book(index, |ledger| ledger.dropped += count);
-            self.by_request[index].dropped += count;
+        for index in drawn.map_or(0..self.by_request.len(), |index| index..index + 1) {
+            self.drop_one(index);
+        }
+    }
+
+    fn drop_one(&mut self, index: usize) {
+        self.book(index, |ledger| ledger.dropped += 1);
+        self.by_request[index].dropped += 1;
+    }
+
+    /// A request was about to begin and cannot be sent.
+    pub(super) fn not_sent(&mut self, flight: &Flight, why: &Unfilled) {
+        self.roll(flight.begun);
+        let planned = u64::from(self.arrivals.is_none());
+        self.book(flight.index, |ledger| ledger.planned += planned);
+        self.by_request[flight.index].planned += planned;
+        self.drop_one(flight.index);
+        *self.window.not_sent.entry(why.kind).or_default() += 1;
+        self.window.errors.record(why.kind, &why.detail, 1);
+    }
+
+    /// The conditions of a reply that was complete at `end` were judged.
+    pub(super) fn judged(&mut self, step: &Step, findings: &Findings, end: Instant) {
+        self.roll(end);
+        let window = &mut self.window;
+        let counts = &mut window.assertions;
+        if counts.len() < step.before + findings.conditions.len() {
+            counts.resize(step.before + findings.conditions.len(), AssertionCounts::default());
+        }
+        for (n, found) in findings.conditions.iter().enumerate() {
+            let count = &mut counts[step.before + n];
+            match found {
+                None => count.passed += 1,
+                Some(found) => {
+                    count.failed += 1;
+                    window.assertion_failures.record(ErrorKind::Assertion, &step.sentence(n, found), 1);
+                }
+            }
         }
     }
 
@@ -221,7 +272,7 @@ impl Recorder {
         let age = micros(end.saturating_duration_since(from));
         self.window.failed.record(age);
         self.window.errors.record(failure.kind, &failure.detail, 1);
-        if failure.kind == crate::outcome::ErrorKind::Aborted && self.ages_us.len() < limits::IN_FLIGHT_AGES {
+        if failure.kind == ErrorKind::Aborted && self.ages_us.len() < limits::IN_FLIGHT_AGES {
             self.ages_us.push(age);
         }
     }
@@ -253,6 +304,15 @@ impl Recorder {
         let end = self.planned_until.map_or(end, |until| until.min(end));
         let before = arrivals.before(end.saturating_duration_since(self.start)).max(self.arrivals_before);
         let new = before - self.arrivals_before;
+        if let Some(Drawn { weights, first, stride }) = self.drawn.clone() {
+            for n in self.arrivals_before..before {
+                let index = weights.of_arrival(first + n * stride);
+                self.book(index, |ledger| ledger.planned += 1);
+                self.by_request[index].planned += 1;
+            }
+            self.arrivals_before = before;
+            return;
+        }
         self.arrivals_before = before;
         for index in 0..self.by_request.len() {
             self.book(index, |ledger| ledger.planned += new);

@@ -145,6 +145,15 @@ impl Slots {
         }
     }
 
+    /// Lets every client look around: something has changed that they may be waiting for.
+    pub(super) fn wake_all(&self) {
+        for slot in self.all.borrow().iter() {
+            if let Some(waker) = slot.waker.borrow().as_ref() {
+                waker.wake_by_ref();
+            }
+        }
+    }
+
     /// Looks at what is due; returns when to look next.
     fn look(&self, now: Instant) -> Option<Instant> {
         let mut heap = self.heap.borrow_mut();

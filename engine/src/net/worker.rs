@@ -1,6 +1,7 @@
 //! One thread: a pacer that lets clients in, the clients, and a recorder.
 
 use std::cell::{Cell, RefCell};
+use std::future::Future;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,12 +13,15 @@ use tokio::sync::Notify;
 use super::client::{Client, Walk};
 use super::collector::Report;
 use super::dial::Origin;
+use super::fill::Supply;
 use super::health;
+use super::http1::kept::Kept;
 use super::pace::Timer;
-use super::recorder::Recorder;
+use super::recorder::{Drawn, Recorder};
 use super::shared::Shared;
 use super::slots::Slots;
 use crate::arrivals::{Arrivals, Population};
+use crate::plan::scenario::Pause;
 use crate::plan::{AtEnd, Load, Target};
 
 /// The one buffer a worker reads into.
@@ -31,6 +35,8 @@ const LATE_ARRIVAL: Duration = Duration::from_millis(10);
 const PULSE: Duration = Duration::from_millis(20);
 /// Lateness of a pulse that says nothing: the runtime's timer counts in milliseconds, and every system lets a thread wait a little.
 const PULSE_SLACK: Duration = Duration::from_millis(5);
+/// Replies kept for reading that are used again, and how large one may be to be worth it.
+const SPARE: (usize, usize) = (64, 256 * 1024);
 /// Clients let in at once before those already there get their turn.
 const IN_A_ROW: u32 = 32;
 
@@ -40,7 +46,7 @@ pub(super) struct Worker {
     /// First instant of the result.
     pub(super) start: Instant,
     /// Nothing begins at or after this.
-    end: Option<Instant>,
+    pub(super) end: Option<Instant>,
     pub(super) timeout: Duration,
     pub(super) idle_timeout: Option<Duration>,
     pub(super) recorder: RefCell<Recorder>,
@@ -50,12 +56,21 @@ pub(super) struct Worker {
     origins: RefCell<Vec<Rc<Origin>>>,
     /// The last failure was a limit of our own machine.
     pub(super) local_limit: Cell<bool>,
+    /// Values that are made here.
+    pub(super) supply: Supply,
+    /// Room for replies that are read.
+    #[expect(clippy::vec_box, reason = "the boxes themselves are passed on")]
+    spare: RefCell<Vec<Box<Kept>>>,
     tickets: Cell<u64>,
+    /// Clients let in so far.
+    let_in: Cell<u64>,
     clients: Cell<u64>,
     most_clients: u64,
     capped: Cell<u64>,
     last_full: Cell<Option<Instant>>,
     stopped: Cell<Option<Instant>>,
+    /// From here on nobody begins the list, because the data has no row left.
+    closed: Cell<Option<Instant>>,
     /// The run was stopped.
     stop: Notify,
     /// A client has left and somebody waits for that, or it was the last one.
@@ -100,7 +115,7 @@ pub(super) fn run(runtime: &tokio::runtime::LocalRuntime, timer: &Timer, orders:
     });
     let least = match worker.shared.plan.load() {
         Load::FixedCount { .. } => worker.stopped.get(),
-        _ => worker.stopped.get().or(worker.end),
+        _ => worker.stopped.get().or(worker.closed.get()).or(worker.end),
     };
     let capped = worker.capped.get();
     // The tasks are gone, so that nobody else holds the worker.
@@ -114,7 +129,13 @@ impl Worker {
         let shared = orders.shared.clone();
         let plan = &shared.plan;
         let shard = Arrivals::of(plan).map(|all| all.shard(orders.index as u64, shared.threads as u64));
-        let recorder = Recorder::new(orders.index, orders.reports.clone(), orders.start, plan.requests().len(), shard);
+        let drawn = shared.weights.clone().filter(|_| plan.load().is_open()).map(|weights| Drawn {
+            weights,
+            first: orders.index as u64,
+            stride: shared.threads as u64,
+        });
+        let requests = plan.requests().len();
+        let recorder = Recorder::new(orders.index, orders.reports.clone(), orders.start, requests, shard, drawn);
         let most_clients = shared.part_of(u64::from(plan.max_clients()), orders.index).max(1);
         let mut worker = Worker {
             index: orders.index,
@@ -128,12 +149,16 @@ impl Worker {
             plan_origins: Vec::new(),
             origins: RefCell::default(),
             local_limit: Cell::new(false),
+            supply: Supply::new(orders.index, shared.threads, shared.lists),
+            spare: RefCell::default(),
             tickets: Cell::new(0),
+            let_in: Cell::new(0),
             clients: Cell::new(0),
             most_clients,
             capped: Cell::new(0),
             last_full: Cell::new(None),
             stopped: Cell::new(None),
+            closed: Cell::new(None),
             stop: Notify::new(),
             left: Notify::new(),
             wants_room: Cell::new(false),
@@ -157,6 +182,11 @@ impl Worker {
 
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped.get().is_some()
+    }
+
+    /// Whether nobody begins the list any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.stopped.get().is_some() || self.closed.get().is_some()
     }
 
     pub(super) fn is_open_model(&self) -> bool {
@@ -187,6 +217,37 @@ impl Worker {
         left > 0
     }
 
+    /// Whether no request of a fixed count is left for this worker.
+    pub(super) fn out_of_tickets(&self) -> bool {
+        self.tickets.get() == 0 && self.shared.out_of_tickets()
+    }
+
+    /// Room for a reply of whose body `most` bytes are kept.
+    pub(super) fn room(&self, most: usize) -> Box<Kept> {
+        let mut kept = self.spare.borrow_mut().pop().unwrap_or_default();
+        kept.reset(most);
+        kept
+    }
+
+    /// Takes room back, so that the next reply needs no new memory; large ones are given up.
+    pub(super) fn give_back(&self, kept: Box<Kept>) {
+        let mut spare = self.spare.borrow_mut();
+        if spare.len() < SPARE.0 && kept.capacity() <= SPARE.1 {
+            spare.push(kept);
+        }
+    }
+
+    /// A time between the bounds.
+    pub(super) fn draw(&self, pause: Pause) -> Duration {
+        let part = self.supply.random.borrow_mut().f64();
+        Duration::from_secs_f64((pause.least_ms + part * (pause.most_ms - pause.least_ms)) / 1000.0)
+    }
+
+    /// The request that arrival `n` of this worker makes, where one is drawn.
+    fn drawn(&self, n: u64) -> Option<usize> {
+        self.shared.weights.as_ref().map(|weights| weights.of_arrival(self.supply.turn(n)))
+    }
+
     /// Hands over each second soon after it has ended, also when nothing happens.
     async fn tick(self: Rc<Self>) {
         pause_until(self.start).await;
@@ -214,14 +275,45 @@ impl Worker {
         }
     }
 
+    /// A worker that lets one client try the requests once and hands it over to `body`; returns when that is done.
+    pub(super) fn try_once<F: Future<Output = ()>>(
+        runtime: &tokio::runtime::LocalRuntime,
+        orders: &Orders,
+        body: impl FnOnce(Client) -> F,
+    ) {
+        let worker = Rc::new(Worker::new(orders));
+        runtime.block_on(async {
+            let tasks = [
+                tokio::task::spawn_local(worker.slots.clone().watch()),
+                tokio::task::spawn_local(worker.clone().obey()),
+            ];
+            let (id, slot) = worker.slots.take();
+            body(Client::new(worker.clone(), id, slot, 0, true)).await;
+            for task in tasks {
+                task.abort();
+                let _ = task.await;
+            }
+        });
+    }
+
     /// Carries out a stop and an interruption.
     async fn obey(self: Rc<Self>) {
         let mut signals = self.shared.control.watch();
+        let told = signals.wait_for(|s| s.reason.is_some() || s.out_of_rows).await.is_ok_and(|s| s.reason.is_none());
+        if told {
+            let now = Instant::now();
+            self.closed.set(Some(now));
+            self.recorder.borrow_mut().stop_planning(now);
+            self.stop.notify_one();
+            self.slots.wake_all();
+        }
         let told = signals.wait_for(|s| s.reason.is_some()).await.is_ok_and(|signal| signal.cut);
         let now = Instant::now();
         self.stopped.set(Some(now));
         self.recorder.borrow_mut().stop_planning(now);
         self.stop.notify_one();
+        // Those in a pause leave.
+        self.slots.wake_all();
         if !told {
             let cut = signals.wait_for(|s| s.cut);
             let _ = tokio::time::timeout(STOP_DRAIN, cut).await;
@@ -232,7 +324,7 @@ impl Worker {
     /// Waits for `due`; false when the run was stopped before.
     async fn reached(&self, timer: &Timer, due: Instant) -> bool {
         loop {
-            if self.is_stopped() {
+            if self.is_closed() {
                 return false;
             }
             if Instant::now() >= due {
@@ -252,7 +344,9 @@ impl Worker {
         self.clients.set(self.clients.get() + 1);
         self.recorder.borrow_mut().client_begins(Instant::now());
         let place = Place { worker: self.clone(), id };
-        let client = Client::new(self.clone(), id, slot, warm);
+        let n = self.let_in.get();
+        self.let_in.set(n + 1);
+        let client = Client::new(self.clone(), id, slot, self.supply.turn(n), warm);
         tokio::task::spawn_local(async move {
             let _place = place;
             client.walk(walk).await;
@@ -308,24 +402,24 @@ impl Worker {
                 Load::PerSecond { rate } if rate > 0.0 => rate,
                 _ => all.count() as f64 / plan.duration().map_or(1.0, |d| d.as_secs_f64()),
             };
-            for due in Arrivals::at_rate(rate, warm_up).shard(k, of) {
-                self.arrive(timer, self.start - warm_up + due, true).await;
+            for (n, due) in Arrivals::at_rate(rate, warm_up).shard(k, of).enumerate() {
+                self.arrive(timer, self.start - warm_up + due, self.drawn(n as u64), true).await;
             }
         }
         let mut row = 0;
         for due in all.shard(k, of) {
-            if !self.arrive(timer, self.start + due, false).await {
+            if !self.arrive(timer, self.start + due, self.drawn(row), false).await {
                 return;
             }
             row += 1;
-            if row % IN_A_ROW == 0 {
+            if row % u64::from(IN_A_ROW) == 0 {
                 tokio::task::yield_now().await;
             }
         }
     }
 
     /// Lets one client in when it is due and there is room. False when nobody comes any more.
-    async fn arrive(self: &Rc<Self>, timer: &Timer, due: Instant, warm: bool) -> bool {
+    async fn arrive(self: &Rc<Self>, timer: &Timer, due: Instant, drawn: Option<usize>, warm: bool) -> bool {
         if !self.reached(timer, due).await {
             return false;
         }
@@ -340,26 +434,26 @@ impl Worker {
             }
             self.wants_room.set(false);
             self.last_full.set(Some(Instant::now()));
-            if !self.may_begin(Instant::now(), warm) {
+            if self.is_closed() || !self.may_begin(Instant::now(), warm) {
                 return false;
             }
         }
         let now = Instant::now();
-        if !self.may_arrive(now, warm) {
+        if self.is_closed() || !self.may_arrive(now, warm) {
             return false;
         }
         if warm {
-            self.admit(Walk::Once(due), true);
+            self.admit(Walk::Once { due, drawn }, true);
             return true;
         }
         if self.last_full.get().is_some_and(|full| full >= due) {
             self.capped.set(self.capped.get() + 1);
             if now.duration_since(due) > self.timeout {
-                self.recorder.borrow_mut().drop_arrivals(1, now);
+                self.recorder.borrow_mut().drop_arrival(drawn, now);
                 return true;
             }
         }
-        self.admit(Walk::Once(due), false);
+        self.admit(Walk::Once { due, drawn }, false);
         true
     }
 
@@ -375,7 +469,7 @@ impl Worker {
                 cut = true;
                 self.slots.cut_all();
             }
-            if self.clients.get() == 0 && (fixed_count || ahead.is_none()) {
+            if self.clients.get() == 0 && (fixed_count || ahead.is_none() || self.is_closed()) {
                 return;
             }
             match ahead {

@@ -122,7 +122,11 @@ pub fn finish(mut running: Running) -> Done {
     assert_eq!(c.tls12 + c.tls13, totals.tls.count(), "every handshake has its version");
     assert_eq!(totals.failed.count(), ledger.finished() - answered);
     assert_eq!(totals.statuses.values().sum::<u64>(), answered);
-    assert_eq!(totals.errors.rows().iter().map(|r| r.count).sum::<u64>(), ledger.finished() - answered);
+    let not_sent = totals.not_sent.values().sum::<u64>();
+    assert!(not_sent <= ledger.dropped);
+    assert_eq!(totals.errors.rows().iter().map(|r| r.count).sum::<u64>(), ledger.finished() - answered + not_sent);
+    let failed = totals.assertions.iter().map(|a| a.failed).sum::<u64>();
+    assert_eq!(totals.assertion_failures.rows().iter().map(|r| r.count).sum::<u64>(), failed);
     assert_eq!(totals.sent_by_thread.iter().sum::<u64>(), ledger.sent);
     let by_address: u64 = totals.addresses.rows().iter().map(|(_, n)| n).sum();
     assert_eq!(by_address + totals.addresses.other(), totals.counters.opened);

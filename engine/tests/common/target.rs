@@ -15,6 +15,13 @@ pub struct Seen {
     pub connection: u64,
     /// Request line and headers.
     pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl Seen {
+    pub fn path(&self) -> &str {
+        self.head.split(' ').nth(1).unwrap_or("")
+    }
 }
 
 #[derive(Default)]
@@ -179,7 +186,12 @@ fn serve(tcp: TcpStream, tls: Option<Arc<rustls::ServerConfig>>, log: &Log, scri
     while let Some((head, body)) = read_request(&mut stream, &mut buffer) {
         nth += 1;
         let n = log.count.fetch_add(1, Ordering::SeqCst) + 1;
-        log.requests.lock().unwrap().push(Seen { at: Instant::now(), connection, head: head.clone() });
+        log.requests.lock().unwrap().push(Seen {
+            at: Instant::now(),
+            connection,
+            head: head.clone(),
+            body: body.clone(),
+        });
         let mut call = Call { n, nth, head: &head, body: &body, stream: &mut stream, tcp: &peer, log };
         if script(&mut call) == After::Close {
             return;

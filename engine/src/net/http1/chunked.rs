@@ -1,4 +1,4 @@
-//! Chunk boundaries, counting only: bodies are never kept.
+//! Chunk boundaries; what is between them is counted and handed on.
 
 use super::response::BadReply;
 
@@ -44,13 +44,15 @@ impl Chunked {
         Chunked { state: State::Size(0), left: 0, line: 0 }
     }
 
-    /// Reads from `bytes`; returns how many were used, how many of those were body, and whether the body is complete.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Result<(usize, u64, bool), BadReply> {
+    /// Reads from `bytes`, and hands each piece of body to `take`; returns how many were used, how many of those were body, and
+    /// whether the body is complete.
+    pub(super) fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) -> Result<(usize, u64, bool), BadReply> {
         let mut at = 0;
         let mut body = 0;
         while at < bytes.len() && self.state != State::Done {
             if self.state == State::Data {
                 let n = self.left.min((bytes.len() - at) as u64);
+                take(&bytes[at..at + n as usize]);
                 at += n as usize;
                 body += n;
                 self.left -= n;

@@ -1,7 +1,8 @@
 //! Reads a reply from bytes as they come. Does no input or output; any split of the bytes gives the same answer, and no
-//! bytes make it panic. Bodies are counted, never kept.
+//! bytes make it panic. Bodies are counted; only who asks for it gets one kept, up to a limit.
 
 use super::chunked::Chunked;
+use super::kept::Kept;
 use crate::plan::limits;
 
 /// Why a reply is not valid.
@@ -84,6 +85,8 @@ pub struct Reader {
     continued: bool,
     body: u64,
     head: Head,
+    /// Where head and body are kept, if somebody wants them.
+    kept: Option<Box<Kept>>,
 }
 
 impl Default for Reader {
@@ -103,6 +106,24 @@ impl Reader {
             continued: false,
             body: 0,
             head: Head::default(),
+            kept: None,
+        }
+    }
+
+    /// From the next reply on, head and body are kept in `kept`; `None`: they are not.
+    pub fn keep(&mut self, kept: Option<Box<Kept>>) -> Option<Box<Kept>> {
+        std::mem::replace(&mut self.kept, kept)
+    }
+
+    /// What was kept of this reply.
+    pub fn kept(&self) -> Option<&Kept> {
+        self.kept.as_deref()
+    }
+
+    /// A part of the body that was read elsewhere, by HTTP/2.
+    pub(crate) fn take_body(&mut self, piece: &[u8]) {
+        if let Some(kept) = &mut self.kept {
+            kept.push(piece);
         }
     }
 
@@ -118,13 +139,20 @@ impl Reader {
         self.head.keep_alive = false;
         self.head.location = None;
         self.head.set_cookie.clear();
+        if let Some(kept) = &mut self.kept {
+            kept.clear();
+        }
     }
 
-    /// A head that was read elsewhere, by HTTP/2; this reader has nothing more to read.
-    pub(crate) fn take_over(&mut self, head: Head) {
+    /// A head that was read elsewhere, by HTTP/2; this reader has nothing more to read. `text` says the head in the words of
+    /// HTTP/1, for those who keep it.
+    pub(crate) fn take_over(&mut self, head: Head, text: impl FnOnce() -> Vec<u8>) {
         self.state = State::Done;
         self.touched = true;
         self.head = head;
+        if let Some(kept) = &mut self.kept {
+            kept.head = text();
+        }
     }
 
     /// Whether the target has asked for the body (100).
@@ -147,9 +175,13 @@ impl Reader {
         self.touched
     }
 
-    /// Bytes of a body of known length that must still come and may be skipped unseen with [`Reader::skip`].
+    /// Bytes of a body of known length that must still come and may be skipped unseen with [`Reader::skip`]; 0 while the body is
+    /// kept.
     pub fn skippable(&self) -> u64 {
-        if let State::Length(left) = self.state { left } else { 0 }
+        match self.state {
+            State::Length(left) if self.kept.as_ref().is_none_or(|kept| kept.is_full()) => left,
+            _ => 0,
+        }
     }
 
     /// Counts `n` body bytes, at most [`Reader::skippable`], that were not looked at. True when the reply is complete.
@@ -180,10 +212,16 @@ impl Reader {
                 State::Length(left) => {
                     let n = (*left).min(rest.len() as u64);
                     used += n as usize;
+                    if let Some(kept) = &mut self.kept {
+                        kept.push(&rest[..n as usize]);
+                    }
                     self.skip(n);
                 }
                 State::Chunked(chunked) => {
-                    let (n, body, done) = chunked.feed(rest)?;
+                    let (n, body, done) = match &mut self.kept {
+                        None => chunked.feed(rest, |_| {})?,
+                        Some(kept) => chunked.feed(rest, |piece| kept.push(piece))?,
+                    };
                     used += n;
                     self.body += body;
                     if done {
@@ -193,6 +231,9 @@ impl Reader {
                 State::UntilClose => {
                     used = bytes.len();
                     self.body += rest.len() as u64;
+                    if let Some(kept) = &mut self.kept {
+                        kept.push(rest);
+                    }
                 }
             }
         }
@@ -217,10 +258,10 @@ impl Reader {
     fn feed_head(&mut self, rest: &[u8]) -> Result<Option<usize>, BadReply> {
         if self.partial.is_empty() {
             let Some(parsed) = parse(&rest[..rest.len().min(limits::RESPONSE_HEAD_BYTES)])? else {
-                return self.keep(rest);
+                return self.hold_back(rest);
             };
             let n = parsed.length;
-            self.enter(parsed)?;
+            self.enter(parsed, rest)?;
             return Ok(Some(n));
         }
         let before = self.partial.len();
@@ -236,7 +277,7 @@ impl Reader {
         match parse(&whole)? {
             Some(parsed) => {
                 let n = parsed.length - before;
-                self.enter(parsed)?;
+                self.enter(parsed, &whole)?;
                 Ok(Some(n))
             }
             None if whole.len() >= limits::RESPONSE_HEAD_BYTES => Err(BadReply::HeadTooLarge),
@@ -247,7 +288,7 @@ impl Reader {
         }
     }
 
-    fn keep(&mut self, rest: &[u8]) -> Result<Option<usize>, BadReply> {
+    fn hold_back(&mut self, rest: &[u8]) -> Result<Option<usize>, BadReply> {
         if rest.len() >= limits::RESPONSE_HEAD_BYTES {
             return Err(BadReply::HeadTooLarge);
         }
@@ -256,7 +297,7 @@ impl Reader {
     }
 
     /// Takes over a complete head and decides how the body ends (RFC 9112, 6.3).
-    fn enter(&mut self, parsed: Parsed) -> Result<(), BadReply> {
+    fn enter(&mut self, parsed: Parsed, bytes: &[u8]) -> Result<(), BadReply> {
         let interim = (100..200).contains(&parsed.status) && parsed.status != 101;
         if interim {
             self.continued |= parsed.status == 100;
@@ -283,6 +324,9 @@ impl Reader {
                 }
             }
         };
+        if let Some(kept) = &mut self.kept {
+            kept.head = bytes[..parsed.length].trim_ascii_start().to_vec();
+        }
         self.head.status = parsed.status;
         self.head.version = if parsed.minor > 0 { Version::Http11 } else { Version::Http10 };
         self.head.keep_alive = keep_alive;
