@@ -19,5 +19,6 @@ pub mod net;
 pub mod outcome;
 pub mod plan;
 pub mod result;
+pub mod trace;
 pub mod verdict;
 pub mod window;

@@ -42,7 +42,7 @@ pub use identity::{ClientIdentity, IdentityError};
 pub use ipnet::IpNet;
 pub use policy::{AddressPolicy, Refused};
 pub use shared::check_descriptors;
-pub use trace::{Exchange, Extracted, Judged, Phases, Step, Text, Trace, TraceError, trace};
+pub use trace::trace;
 
 /// How a plan is run: what belongs to the installation rather than to the plan.
 #[derive(Clone, Debug)]

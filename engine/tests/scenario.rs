@@ -591,7 +591,7 @@ fn faults_in_expressions_are_found_before_a_run() {
     assert!(error.to_string().contains("has a CSS selector that cannot be read: “p[”"), "{error}");
 }
 
-fn traced(plan: PlanSpec) -> oleada_engine::net::Trace {
+fn traced(plan: PlanSpec) -> oleada_engine::trace::Trace {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(trace(Plan::try_from(plan).unwrap(), Options::default())).unwrap()
 }
@@ -641,7 +641,7 @@ fn a_trial_shows_everything_that_passed() {
     let unsent = &trace.steps[3];
     assert_eq!((unsent.exchanges.len(), unsent.error.as_ref().map(|e| &*e.kind)), (0, Some("missing_variable")));
     let json = serde_json::to_string(&trace).unwrap();
-    assert_eq!(serde_json::from_str::<oleada_engine::net::Trace>(&json).unwrap(), trace);
+    assert_eq!(serde_json::from_str::<oleada_engine::trace::Trace>(&json).unwrap(), trace);
 }
 
 #[test]
