@@ -302,8 +302,22 @@ impl PlanDoc {
     }
 }
 
+/// What stands for a value that is not shown.
+pub const HIDDEN: &str = "(hidden)";
+
+/// Whether the value of a header may be shown.
+pub fn header_is_shown(name: &str) -> bool {
+    SHOWN_HEADERS.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// Whether a parameter's name says that its value is a secret.
+pub fn parameter_is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
 fn shown_value(name: &str, value: &str) -> String {
-    if SHOWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) { value.to_owned() } else { "(hidden)".to_owned() }
+    if header_is_shown(name) { value.to_owned() } else { HIDDEN.to_owned() }
 }
 
 /// A URL as it may be shown: without user and password, and without the values of query parameters that look secret.
@@ -311,9 +325,7 @@ pub fn shown_url(target: &Target) -> String {
     let url = target.to_string();
     let Some((path, query)) = url.split_once('?') else { return url };
     let hide = |pair: &str| match pair.split_once('=') {
-        Some((name, _)) if SECRET_WORDS.iter().any(|word| name.to_ascii_lowercase().contains(word)) => {
-            format!("{name}=(hidden)")
-        }
+        Some((name, _)) if parameter_is_secret(name) => format!("{name}={HIDDEN}"),
         _ => pair.to_owned(),
     };
     format!("{path}?{}", query.split('&').map(hide).collect::<Vec<_>>().join("&"))

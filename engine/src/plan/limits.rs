@@ -131,6 +131,12 @@ pub const DATA_COLUMNS: usize = 50;
 pub const DATA_ROWS: usize = 100_000;
 /// Bytes of all values of a test's data.
 pub const DATA_BYTES: usize = 4 << 20;
+/// Bytes of a foreign description of a test, such as a HAR file.
+pub const IMPORT_BYTES: usize = 32 << 20;
+/// Values in it.
+pub const IMPORT_VALUES: usize = 2_000_000;
+/// Bytes of an OpenAPI document.
+pub const OPENAPI_BYTES: usize = 4 << 20;
 /// Bytes of a URL.
 pub const URL_BYTES: usize = 8192;
 /// Headers of one request.
