@@ -97,10 +97,14 @@ impl Template {
         let mut parts = Vec::new();
         let mut rest = text;
         let mut plain = String::new();
+        // Behind the last end nothing can begin: else very many beginnings would each look for it.
+        let (brace, braces) = (text.rfind('}').unwrap_or(0), text.rfind("}}").unwrap_or(0));
         while let Some(at) = rest.find(['{', '%']) {
             plain.push_str(&rest[..at]);
             rest = &rest[at..];
-            match place(rest)? {
+            let here = text.len() - rest.len();
+            let ends = if rest.starts_with('%') { here < brace } else { here < braces };
+            match if ends { place(rest)? } else { None } {
                 Some((part, length)) => {
                     if !plain.is_empty() {
                         parts.push(Part::Text(std::mem::take(&mut plain)));
@@ -152,12 +156,16 @@ fn place(text: &str) -> Result<Option<(Part, usize)>, TemplateError> {
         return Ok(Some((Part::Numbers(numbers), end + 3)));
     }
     let Some(inside) = text.strip_prefix("{{") else { return Ok(None) };
-    let Some(end) = inside.find("}}") else { return Ok(None) };
-    let (name, length) = (inside[..end].trim(), end + 4);
-    if let Some(name) = name.strip_prefix('$') {
-        let part = BuiltIn::parse(name).ok_or_else(|| TemplateError::BuiltIn(shown(&text[..length])))?;
+    if let Some(inside) = inside.trim_start().strip_prefix('$') {
+        let Some(end) = inside.find("}}") else { return Ok(None) };
+        let length = text.len() - inside.len() + end + 2;
+        let part = BuiltIn::parse(inside[..end].trim_end());
+        let part = part.ok_or_else(|| TemplateError::BuiltIn(shown(&text[..length])))?;
         return Ok(Some((Part::BuiltIn(part), length)));
     }
+    // A name has no brace, so the first one decides.
+    let end = inside.find(['{', '}']).filter(|end| inside[*end..].starts_with("}}"));
+    let Some((name, length)) = end.map(|end| (inside[..end].trim(), end + 4)) else { return Ok(None) };
     Ok(is_name(name).then(|| (Part::Variable(name.to_owned()), length)))
 }
 
@@ -366,5 +374,21 @@ mod tests {
         let many = "{{a}}".repeat(limits::TEMPLATE_PLACES + 1);
         assert_eq!(Template::parse(&many), Err(TemplateError::TooMany));
         assert_eq!(Template::parse("{{a}}{{b}}{{a}}").unwrap().variables().collect::<Vec<_>>(), ["a", "b", "a"]);
+    }
+
+    #[test]
+    fn very_many_beginnings_are_read_once() {
+        // Were each looked at to the end of the text, this would take hours.
+        for start in ["{", "{{", "%{", "{{ ", "{{a ", "%{1"] {
+            let many = start.repeat((1 << 20) / start.len());
+            assert!(Template::parse(&many).unwrap().is_plain(), "{start}");
+            let ended = Template::parse(&format!("{many}}}}}"));
+            assert!(if start.starts_with('%') { ended.is_err() } else { ended.is_ok() }, "{start}");
+        }
+        assert_eq!(parts("{{{a}}}}"), [Part::Text("{".into()), Part::Variable("a".into()), Part::Text("}}".into())]);
+        assert_eq!(
+            parts("{{a}b}}{{ $now }}%{"),
+            [Part::Text("{{a}b}}".into()), Part::BuiltIn(BuiltIn::Now), Part::Text("%{".into())]
+        );
     }
 }
