@@ -218,6 +218,50 @@ fn redirects_cookies_bodies_and_credentials_reach_the_target() {
 }
 
 #[test]
+fn a_test_in_a_file_runs_as_it_was_exported() {
+    let target = Target::start().unwrap();
+    let file = temp_dir("plan").join("test.json");
+    let path = file.to_str().unwrap();
+    let plan = json!({"load": {"type": "fixed_count", "requests": 7, "clients": 1}, "duration_s": null, "requests": [
+        {"url": target.url("/echo"), "method": "POST", "form": [["a", "{{$uuid}}"]], "extract": [], "colour": "red"},
+        {"url": target.url("/status/204")}]});
+    let exported = json!({"oleada_test": 1, "name": "x", "plan": plan, "secrets_left_out": ["requests[0].bearer"]});
+    for (document, warnings) in [(&exported, 2), (&plan, 1)] {
+        std::fs::write(&file, document.to_string()).unwrap();
+        let (code, doc, said) = bench(&["-q", "--plan", path]);
+        assert_eq!(code, 0, "{said}");
+        assert_closed(&doc);
+        assert_eq!(["200", "204"].map(|status| doc["statuses"][status].as_u64()), [Some(4), Some(3)], "{doc}");
+        assert_eq!(said.matches("warning: ").count(), warnings, "{said}");
+    }
+    for (content, arguments, word) in [
+        (plan.to_string(), vec!["--requests", "3"], "--requests"),
+        (plan.to_string(), vec!["http://127.0.0.1/"], "URL"),
+        ("{".to_owned(), vec![], "no test"),
+        (json!({"load": {"type": "per_test", "clients": 0}}).to_string(), vec![], "per_test"),
+    ] {
+        std::fs::write(&file, content).unwrap();
+        let all: Vec<&str> = ["bench", "--plan", path].into_iter().chain(arguments).collect();
+        let output = run_oleada(&all);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(word), "{word}: {said}");
+    }
+}
+
+#[test]
+fn stages_change_the_rate() {
+    let target = Target::start().unwrap();
+    // From nobody to 20 a second within one second, then that for one more: 10 and 20 clients.
+    let (code, doc, said) =
+        bench(&["-q", "--per-second", "0", "--stage", "1s:20", "--stage", "1s:20", &target.url("/")]);
+    assert_eq!(code, 0, "{said}");
+    assert_closed(&doc);
+    assert_eq!(doc["ledger"]["planned"], 30);
+    let output = run_oleada(&["bench", "--stage", "1s:5", "--duration", "3s", &target.url("/")]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
 fn the_report_as_text_names_the_ledger_and_the_verdict() {
     let target = Target::start().unwrap();
     let output = run_oleada(&["bench", "-n", "20", "-c", "2", "--fail-if", "errors>1%", &target.url("/")]);

@@ -11,7 +11,8 @@ use clap::Args as ClapArgs;
 use oleada_engine::limit::FailIf;
 use oleada_engine::net::{self, ClientIdentity, Event, Options, ResolveOverride, RunEnd, Running, StartError};
 use oleada_engine::plan::{
-    AtEnd, Credentials, HttpVersion, Load, Method, Plan, PlanSpec, Redirects, RequestSpec, Reuse, TlsVersion, limits,
+    AtEnd, Credentials, HttpVersion, Load, Method, Plan, PlanSpec, Redirects, RequestSpec, Reuse, Stage, TlsVersion,
+    limits,
 };
 use oleada_engine::result::{EndReason, Point, Record, ResultDoc};
 use oleada_engine::window::{Merge, Window};
@@ -35,8 +36,14 @@ const NO_START: u8 = 3;
 #[derive(ClapArgs, Debug)]
 pub struct Args {
     /// Addresses to request; each client walks them in this order.
-    #[arg(required = true, value_name = "URL")]
+    #[arg(required_unless_present = "plan", value_name = "URL")]
     urls: Vec<String>,
+    /// Run the test in this file instead: one exported from Oleada, or a plan in JSON. It says all that options could say of the
+    /// load, its end, the protocol and the requests.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["urls", "requests", "clients", "per_test", "per_second", "maintain", "stage",
+        "duration", "warm_up", "max_clients", "timeout", "idle_timeout", "error_threshold", "max_rate_missed", "end", "reuse", "http",
+        "insecure", "min_tls", "redirects", "method", "header", "body", "basic_auth"])]
+    plan: Option<PathBuf>,
 
     /// Fixed count: requests in all.
     #[arg(long, short = 'n', value_name = "N", help_heading = "Load", conflicts_with_all = ["per_test", "per_second", "maintain"])]
@@ -53,7 +60,10 @@ pub struct Args {
     /// Keep this many clients busy: a number, or FROM..TO for a linear change.
     #[arg(long, value_name = "A..B", help_heading = "Load", value_parser = parse_maintain)]
     maintain: Option<(u32, u32)>,
-    /// Length of the test (default 60s; a fixed count has no limit).
+    /// From where the load is to this value, within this time; repeatable. With --per-second or --maintain, which say where it begins.
+    #[arg(long, value_name = "TIME:N", help_heading = "Load", value_parser = parse_stage, conflicts_with = "duration")]
+    stage: Vec<Stage>,
+    /// Length of the test (default 60s; a fixed count has no limit; stages have their own).
     #[arg(long, short = 'd', value_name = "TIME", help_heading = "Load", value_parser = units::duration)]
     duration: Option<Duration>,
     /// Load before the result begins, left out of it.
@@ -145,6 +155,12 @@ fn parse_maintain(text: &str) -> Result<(u32, u32), String> {
     }
 }
 
+fn parse_stage(text: &str) -> Result<Stage, String> {
+    let error = || format!("“{text}” is not a stage; write a time and a value, such as 10s:50");
+    let (time, to) = text.split_once(':').ok_or_else(error)?;
+    Ok(Stage { duration_s: units::duration(time)?.as_secs_f64(), to: to.trim().parse().map_err(|_| error())? })
+}
+
 fn parse_header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once(':').ok_or("a header is written 'Name: value'")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
@@ -170,6 +186,8 @@ struct Refusal(u8, String);
 impl Args {
     fn load(&self) -> (Load, Option<f64>) {
         let timed = Some(self.duration.map_or(limits::DURATION_S.default, |d| d.as_secs_f64()));
+        // Stages are as long as they are together.
+        let timed = timed.filter(|_| self.stage.is_empty());
         if let Some(clients) = self.per_test {
             (Load::PerTest { clients }, timed)
         } else if let Some(rate) = self.per_second {
@@ -206,6 +224,14 @@ impl Args {
     }
 
     fn plan(&self) -> Result<Plan, Refusal> {
+        if let Some(threads) = self.threads
+            && !limits::THREADS.contains(threads as f64)
+        {
+            return Err(Refusal(USAGE, format!("--threads {}", limits::THREADS.sentence())));
+        }
+        if let Some(path) = &self.plan {
+            return read_plan(path);
+        }
         let (load, duration_s) = self.load();
         let body = self.body()?;
         let requests = self.urls.iter().map(|url| RequestSpec {
@@ -219,6 +245,7 @@ impl Args {
         let spec = PlanSpec {
             load,
             duration_s,
+            stages: self.stage.clone(),
             requests: requests.collect(),
             timeout_ms: self.timeout.as_secs_f64() * 1000.0,
             idle_timeout_ms: self.idle_timeout.map(|d| d.as_secs_f64() * 1000.0),
@@ -234,11 +261,6 @@ impl Args {
             max_rate_missed: self.max_rate_missed,
             ..PlanSpec::default()
         };
-        if let Some(threads) = self.threads
-            && !limits::THREADS.contains(threads as f64)
-        {
-            return Err(Refusal(USAGE, format!("--threads {}", limits::THREADS.sentence())));
-        }
         Plan::try_from(spec).map_err(|errors| {
             let lines = errors.0.iter().map(|e| format!("{} {}", option_name(&e.field, &self.urls), e.message));
             Refusal(USAGE, lines.collect::<Vec<_>>().join("\n"))
@@ -246,11 +268,27 @@ impl Args {
     }
 }
 
-/// Reads one byte more than is allowed at most, so that what is too large is seen.
+/// The test in a file. What it says that is not taken over is told on stderr.
+fn read_plan(path: &Path) -> Result<Plan, Refusal> {
+    let broken = |what: String| Refusal(USAGE, format!("--plan: {}: {what}", path.display()));
+    let bytes = read_file("--plan", path, limits::IMPORT_BYTES)?;
+    let text = String::from_utf8(bytes).map_err(|_| broken("This is not text in UTF-8.".to_owned()))?;
+    let imported = oleada_import::own::import(&text).map_err(|e| broken(e.to_string()))?;
+    for sentence in &imported.left_out {
+        eprintln!("warning: {sentence}");
+    }
+    Plan::try_from(imported.plan).map_err(|e| broken(e.to_string()))
+}
+
 fn read_pem(option: &str, path: &Path) -> Result<Vec<u8>, Refusal> {
+    read_file(option, path, limits::PEM_BYTES)
+}
+
+/// Reads one byte more than is allowed at most, so that what is too large is seen.
+fn read_file(option: &str, path: &Path, most: usize) -> Result<Vec<u8>, Refusal> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)
-        .and_then(|file| file.take(limits::PEM_BYTES as u64 + 1).read_to_end(&mut bytes))
+        .and_then(|file| file.take(most as u64 + 1).read_to_end(&mut bytes))
         .map_err(|e| Refusal(USAGE, format!("{option}: cannot read {}: {e}", path.display())))?;
     Ok(bytes)
 }
@@ -263,6 +301,7 @@ fn option_name(field: &str, urls: &[String]) -> String {
         "timeout_ms" => "--timeout",
         "idle_timeout_ms" => "--idle-timeout",
         "warm_up_s" => "--warm-up",
+        other if other.starts_with("stages") => "--stage",
         other if other.ends_with(".url") => {
             let index = other.trim_start_matches("requests[").split(']').next().and_then(|n| n.parse::<usize>().ok());
             // Only the scheme and host part before any user name may be repeated: URLs can hold passwords.
@@ -490,6 +529,52 @@ mod tests {
     }
 
     #[test]
+    fn stages_follow_the_first_value() {
+        let plan = plan("--per-second 0 --stage 10s:50 --stage 500ms:5.5 http://127.0.0.1:9900/").unwrap();
+        assert_eq!(plan.load(), Load::PerSecond { rate: 0.0 });
+        assert_eq!(plan.stages(), [Stage { duration_s: 10.0, to: 50.0 }, Stage { duration_s: 0.5, to: 5.5 }]);
+        assert_eq!(plan.spec().duration_s, Some(10.5));
+    }
+
+    #[test]
+    fn a_plan_written_as_a_command_is_the_same_plan() {
+        let request = RequestSpec {
+            method: Method::Put,
+            url: "http://127.0.0.1:9900/a?b=it's".to_owned(),
+            headers: vec![("X-e".to_owned(), "\"q\" $x".to_owned()), ("X-e".to_owned(), String::new())],
+            body: Some("-x '\n\" é".to_owned()),
+            basic_auth: Some(Credentials { user: "u".to_owned(), password: "p: w".to_owned() }),
+            ..RequestSpec::default()
+        };
+        let other = RequestSpec { url: "http://127.0.0.1:9900/{{$uuid}}".to_owned(), ..request.clone() };
+        let written = Plan::try_from(PlanSpec {
+            load: Load::Maintain { from: 0, to: 9 },
+            stages: vec![Stage { duration_s: 1.5, to: 5.0 }, Stage { duration_s: 10.0, to: 9.0 }],
+            duration_s: None,
+            timeout_ms: 2500.0,
+            idle_timeout_ms: Some(100.0),
+            error_threshold: 100.0,
+            reuse: Reuse::Off,
+            http: HttpVersion::Http1,
+            insecure: true,
+            min_tls: TlsVersion::Tls13,
+            end: AtEnd::Abort,
+            redirects: Redirects::Off,
+            max_clients: Some(7),
+            warm_up_s: 2.0,
+            requests: vec![request, other],
+            ..PlanSpec::default()
+        })
+        .unwrap();
+        let (command, left_out) = oleada_import::to_bench_command(written.spec());
+        assert!(left_out.is_empty(), "{left_out:?}");
+        let read = oleada_import::shell::commands(&command).unwrap();
+        let words = &read.commands[0][1..];
+        let read = Cli::try_parse_from(words).unwrap().args.plan().map_err(|r| r.1).unwrap();
+        assert_eq!(read, written);
+    }
+
+    #[test]
     fn what_makes_no_plan_is_a_usage_error_that_names_the_option() {
         for (line, name) in [
             ("--timeout 0s http://127.0.0.1/", "--timeout"),
@@ -499,6 +584,9 @@ mod tests {
             ("nonsense", "the address “nonsense”"),
             ("--threads 0 http://127.0.0.1/", "--threads"),
             ("--body @/does/not/exist http://127.0.0.1/", "--body"),
+            ("--plan /does/not/exist", "--plan"),
+            ("--stage 1s:5 http://127.0.0.1/", "--stage"),
+            ("--maintain 1 --stage 1s:1.5 http://127.0.0.1/", "--stage"),
         ] {
             let (code, text) = plan(line).unwrap_err();
             assert_eq!(code, USAGE);
