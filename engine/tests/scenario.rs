@@ -349,6 +349,17 @@ fn an_open_run_ends_with_its_last_row() {
     let ledger = done.ledger();
     assert_eq!((ledger.sent, target.requests(), done.end.end_reason), (5, 5, EndReason::Completed));
     assert!(ledger.planned >= 5 && ledger.planned < 200 && begun.elapsed() < Duration::from_secs(10), "{ledger:?}");
+
+    // A client without a row was not planned, so that nothing is said to have been dropped.
+    let mut plan = per_second(50.0, 20.0, target.url("/{{row}}"));
+    plan.data = data(&["row"], 5, RowOrder::Unique, RowsOut::Stop);
+    let slow = Target::new(|call| {
+        call.wait(1000 * MS);
+        call.ok()
+    });
+    plan.requests = vec![get(slow.url("/{{row}}"))];
+    let ledger = run_with(plan, threads(1)).ledger();
+    assert_eq!((ledger.planned, ledger.ok, ledger.dropped), (5, 5, 0));
 }
 
 #[test]

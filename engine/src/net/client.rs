@@ -175,6 +175,11 @@ impl Client {
             Row::Own(own) => Some(self.own_row.insert(own).row()),
             Row::Missing => None,
             Row::Stop => {
+                // A client that finds no row was not planned, nor were those that come after it.
+                worker.close(match walk {
+                    Walk::Once { due, .. } => due,
+                    Walk::Until(_) | Walk::Tickets => Instant::now(),
+                });
                 worker.shared.control.run_out_of_rows();
                 return false;
             }

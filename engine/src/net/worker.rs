@@ -296,16 +296,22 @@ impl Worker {
         });
     }
 
+    /// Nobody begins the list any more, and nothing is planned from `planned_until` on.
+    pub(super) fn close(&self, planned_until: Instant) {
+        if self.closed.get().is_none() {
+            self.closed.set(Some(Instant::now()));
+            self.recorder.borrow_mut().stop_planning(planned_until);
+            self.stop.notify_one();
+            self.slots.wake_all();
+        }
+    }
+
     /// Carries out a stop and an interruption.
     async fn obey(self: Rc<Self>) {
         let mut signals = self.shared.control.watch();
         let told = signals.wait_for(|s| s.reason.is_some() || s.out_of_rows).await.is_ok_and(|s| s.reason.is_none());
         if told {
-            let now = Instant::now();
-            self.closed.set(Some(now));
-            self.recorder.borrow_mut().stop_planning(now);
-            self.stop.notify_one();
-            self.slots.wake_all();
+            self.close(Instant::now());
         }
         let told = signals.wait_for(|s| s.reason.is_some()).await.is_ok_and(|signal| signal.cut);
         let now = Instant::now();
