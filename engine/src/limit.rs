@@ -6,7 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::limits;
-use crate::result::ResultDoc;
+use crate::result::{Percentiles, ResultDoc};
+use crate::window::Ledger;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,28 +118,114 @@ impl From<FailIf> for String {
     }
 }
 
+/// What a condition is judged by: a run, or one request of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured<'a> {
+    /// Response times.
+    pub latency_ms: &'a Percentiles,
+    /// What became of the requests.
+    pub ledger: &'a Ledger,
+    /// Length in seconds.
+    pub seconds: f64,
+}
+
+impl Measured<'_> {
+    /// Answered requests per second; `None` before anything was measured.
+    fn rate(&self) -> Option<f64> {
+        (self.seconds > 0.0).then(|| self.ledger.answered() as f64 / self.seconds)
+    }
+}
+
 impl FailIf {
-    /// The measured value, in the unit of the condition; `None` where the run has none.
-    pub fn measured(&self, result: &ResultDoc) -> Option<f64> {
-        let l = &result.latency_ms;
+    /// The measured value, in the unit of the condition; `None` where there is none.
+    pub fn value(&self, measured: Measured<'_>) -> Option<f64> {
+        let l = measured.latency_ms;
         match self.metric {
             Metric::Min => l.min,
             Metric::Mean => l.mean,
             Metric::Max => l.max,
             Metric::Percentile(name) => l.rows().into_iter().find(|(n, _)| *n == name).and_then(|(_, v)| v),
-            Metric::Errors => (result.ledger.finished() > 0).then_some(result.error_rate * 100.0),
-            Metric::Rate => result.requests_per_second,
+            Metric::Errors => (measured.ledger.finished() > 0).then(|| measured.ledger.error_rate() * 100.0),
+            Metric::Rate => measured.rate(),
         }
+    }
+
+    /// The measured value of a whole run.
+    pub fn measured(&self, result: &ResultDoc) -> Option<f64> {
+        self.value(Measured { latency_ms: &result.latency_ms, ledger: &result.ledger, seconds: result.duration_s })
     }
 
     /// Whether the run failed by this condition. A run without the value fails: silence is no proof.
     pub fn is_broken_by(&self, result: &ResultDoc) -> bool {
-        self.measured(result).is_none_or(|value| match self.side {
+        self.measured(result).is_none_or(|value| self.is_broken_at(value))
+    }
+
+    /// Whether this value breaks it.
+    pub fn is_broken_at(&self, value: f64) -> bool {
+        match self.side {
             Side::Above => value > self.bound,
             Side::AtLeast => value >= self.bound,
             Side::Below => value < self.bound,
             Side::AtMost => value <= self.bound,
-        })
+        }
+    }
+
+    /// The unit of its values: `ms`, `%` or `/s`.
+    pub fn unit(&self) -> &'static str {
+        match self.metric {
+            Metric::Errors => "%",
+            Metric::Rate => "/s",
+            _ => "ms",
+        }
+    }
+}
+
+/// A pass/fail limit of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitSpec {
+    /// When it is broken.
+    pub condition: FailIf,
+    /// The request of the list it is about, from 0; absent = all together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<usize>,
+    /// Whether the run ends as soon as it is broken by everything so far.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stop: bool,
+}
+
+/// A limit and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LimitDoc {
+    /// The condition under which the run has failed.
+    pub text: String,
+    /// The request of the list it is about, from 0; `null` = all together.
+    pub request: Option<usize>,
+    /// The measured value, in the condition's unit.
+    pub value: Option<f64>,
+    /// The unit of `value`.
+    pub unit: String,
+    /// Whether the run kept it. Without a value it did not: silence is no proof.
+    pub held: bool,
+}
+
+impl LimitDoc {
+    /// Whether a value shows that it was not kept.
+    pub fn broken(&self) -> bool {
+        !self.held && self.value.is_some()
+    }
+}
+
+impl LimitSpec {
+    /// What came of it.
+    pub fn judged(&self, measured: Measured<'_>) -> LimitDoc {
+        let value = self.condition.value(measured);
+        LimitDoc {
+            text: self.condition.to_string(),
+            request: self.request,
+            value: value.map(|v| (v * 1000.0).round() / 1000.0),
+            unit: self.condition.unit().to_owned(),
+            held: value.is_some_and(|v| !self.condition.is_broken_at(v)),
+        }
     }
 }
 

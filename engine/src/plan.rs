@@ -10,6 +10,7 @@ pub mod scenario;
 pub mod template;
 pub mod url;
 
+use crate::limit::LimitSpec;
 use limits::Bound;
 pub use request::{Request, RequestSpec};
 use scenario::{AssertionFailure, DataSpec, Order, Pause};
@@ -205,6 +206,9 @@ pub struct PlanSpec {
     pub data: Option<DataSpec>,
     /// What a failed condition means.
     pub assertion_failure: AssertionFailure,
+    /// Conditions under which the run has failed as a whole.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitSpec>,
     /// Whole exchange, first byte written to last byte read, in ms.
     pub timeout_ms: f64,
     /// No byte received for so long, in ms; absent = off.
@@ -243,6 +247,7 @@ impl Default for PlanSpec {
             pacing: None,
             data: None,
             assertion_failure: AssertionFailure::default(),
+            limits: Vec::new(),
             timeout_ms: limits::TIMEOUT_MS.default,
             idle_timeout_ms: None,
             error_threshold: limits::ERROR_THRESHOLD.default,
@@ -379,6 +384,7 @@ impl TryFrom<PlanSpec> for Plan {
         if let Some(data) = &spec.data {
             check.data(data);
         }
+        check.limits(&spec);
         if spec.requests.is_empty() {
             check.add("requests", "must name at least one address to request");
         }
@@ -438,6 +444,17 @@ impl Check {
         match spec.duration_s {
             Some(seconds) => self.inside(limits::DURATION_S, seconds),
             None => self.add(limits::DURATION_S.field, "is needed for this type of load"),
+        }
+    }
+
+    fn limits(&mut self, spec: &PlanSpec) {
+        if spec.limits.len() > limits::LIMITS {
+            self.add("limits", format!("may be at most {}", limits::LIMITS));
+        }
+        for (i, limit) in spec.limits.iter().enumerate().take(limits::LIMITS) {
+            if limit.request.is_some_and(|request| request >= spec.requests.len()) {
+                self.add(format!("limits[{i}].request"), "must be one of the test's requests");
+            }
         }
     }
 
@@ -567,6 +584,22 @@ mod tests {
         assert_eq!(fields(staged(Load::PerSecond { rate: 0.0 }, &[(1.0, f64::NAN)])), ["stages[0].to"]);
         let many = vec![(1.0, 1.0); limits::STAGES + 1];
         assert_eq!(fields(staged(maintain, &many))[0], "stages");
+    }
+
+    #[test]
+    fn limits_name_requests_that_are_there() {
+        let limited = |limit: &str| {
+            let json = format!(r#"{{"requests":[{{"url":"http://a.test/"}}],"limits":[{limit}]}}"#);
+            serde_json::from_str::<PlanSpec>(&json)
+        };
+        let spec = limited(r#"{"condition":"p95 > 300ms","request":0,"stop":true}"#).unwrap();
+        assert_eq!(Plan::try_from(spec.clone()).unwrap().spec().limits[0].condition.to_string(), "p95>300ms");
+        assert_eq!(fields(limited(r#"{"condition":"errors>1%","request":1}"#).unwrap()), ["limits[0].request"]);
+        assert_eq!(
+            fields(PlanSpec { limits: vec![spec.limits[0].clone(); limits::LIMITS + 1], ..spec }),
+            ["limits"]
+        );
+        assert!(limited(r#"{"condition":"p95"}"#).unwrap_err().to_string().contains("write for example p95>300ms"));
     }
 
     #[test]

@@ -8,7 +8,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
-use crate::plan::{HttpVersion, Load, Plan, PlanSpec, Target, TlsVersion};
+use crate::limit::{LimitDoc, LimitSpec, Measured};
+use crate::plan::scenario::{Order, Pause};
+use crate::plan::{HttpVersion, Load, Plan, PlanSpec, RequestSpec, Stage, Target, TlsVersion};
 use crate::verdict::Verdict;
 use crate::window::{AssertionCounts, ErrorTable, Ledger, Window};
 
@@ -162,6 +164,9 @@ pub struct ResultDoc {
     pub in_flight_at_end_ms: Vec<f64>,
     /// Figures by request of the plan's list.
     pub requests: Vec<RequestDoc>,
+    /// The plan's pass/fail limits and what came of them; empty while it runs.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub limits: Vec<LimitDoc>,
     /// What limited the run.
     pub verdict: Verdict,
     /// The machine that made the load.
@@ -195,6 +200,27 @@ pub struct PlanDoc {
     pub load: Load,
     /// Planned length in seconds.
     pub duration_s: Option<f64>,
+    /// How the load changes.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub stages: Vec<Stage>,
+    /// Order of the requests; absent = as listed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub order: Option<String>,
+    /// Pause between a reply and the next request.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub think: Option<Pause>,
+    /// Least time from one beginning of the list to the next.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pacing: Option<Pause>,
+    /// Rows of data, without their values.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub data: Option<DataPlanDoc>,
+    /// What a failed condition means; absent where no request has one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub assertion_failure: Option<String>,
+    /// Pass/fail limits.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub limits: Vec<LimitSpec>,
     /// Requests.
     pub requests: Vec<RequestPlanDoc>,
     /// Whole-exchange timeout.
@@ -224,9 +250,28 @@ pub struct PlanDoc {
     pub max_rate_missed: Option<f64>,
 }
 
+/// Rows of data as they may be shown: no values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataPlanDoc {
+    /// Names of the variables.
+    pub columns: Vec<String>,
+    /// How many rows.
+    pub rows: u64,
+    /// Which comes next.
+    pub order: String,
+    /// What happens when every row was used.
+    pub at_end: String,
+}
+
 /// One request of the plan as it may be shown.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RequestPlanDoc {
+    /// What people call it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub name: Option<String>,
+    /// Weight, where requests are drawn.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub weight: Option<u32>,
     /// Method.
     pub method: String,
     /// URL without user and password.
@@ -240,6 +285,22 @@ pub struct RequestPlanDoc {
     /// Whether basic authentication is sent.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub basic_auth: bool,
+    /// Whether a bearer token is sent.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub bearer: bool,
+    /// How many cookies are sent besides those the target sets.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub cookies: u64,
+    /// Variables that are taken from the reply.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub variables: Vec<String>,
+    /// How many conditions the reply must meet.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub conditions: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// Headers whose values may be shown. Any other may hold a secret: names such as `PRIVATE-TOKEN` are invented every day.
@@ -281,10 +342,29 @@ impl PlanDoc {
             headers: written.headers.iter().map(|(n, v)| (n.clone(), shown_value(n, v))).collect(),
             body_bytes: request.body.as_ref().map(|b| b.len() as u64),
             basic_auth: written.basic_auth.is_some() || request.target.credentials.is_some(),
+            name: written.name.clone(),
+            weight: (spec.order == Order::Weighted).then_some(written.weight),
+            bearer: written.bearer.is_some(),
+            cookies: written.cookies.len() as u64,
+            variables: written.extract.iter().map(|extract| extract.name.clone()).collect(),
+            conditions: written.assert.len() as u64,
         });
+        let any_condition = spec.requests.iter().any(|r: &RequestSpec| !r.assert.is_empty());
         PlanDoc {
             load: spec.load,
             duration_s: spec.duration_s,
+            stages: spec.stages.clone(),
+            order: (spec.order != Order::List).then(|| spec.order.to_string()),
+            think: spec.think,
+            pacing: spec.pacing,
+            data: spec.data.as_ref().map(|data| DataPlanDoc {
+                columns: data.columns.clone(),
+                rows: data.rows.len() as u64,
+                order: data.order.to_string(),
+                at_end: data.at_end.to_string(),
+            }),
+            assertion_failure: any_condition.then(|| spec.assertion_failure.to_string()),
+            limits: spec.limits.clone(),
             requests: requests.collect(),
             timeout_ms: spec.timeout_ms,
             idle_timeout_ms: spec.idle_timeout_ms,
@@ -596,6 +676,14 @@ fn nonzero<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
     counts.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count)).collect()
 }
 
+/// What came of a limit in `totals`, the sum of the windows of a run whose list has so many requests.
+pub(crate) fn judge_limit(limit: &LimitSpec, totals: &Window, requests: usize, duration: Duration) -> LimitDoc {
+    // A list of one has no figures of its own.
+    let one = limit.request.filter(|_| requests > 1).and_then(|i| totals.requests.get(i));
+    let (ledger, latency) = one.map_or((&totals.ledger, &totals.latency), |one| (&one.ledger, &one.latency));
+    limit.judged(Measured { latency_ms: &Percentiles::of(latency), ledger, seconds: duration.as_secs_f64() })
+}
+
 /// µs to ms with 3 decimals.
 fn ms(us: f64) -> f64 {
     round3(us / 1000.0)
@@ -675,6 +763,7 @@ impl Record<'_> {
             assertion_failures: error_docs(&totals.assertion_failures),
             in_flight_at_end_ms: ages.into_iter().map(|us| ms(us as f64)).collect(),
             requests: self.requests(),
+            limits: if self.end.is_some() { self.limits() } else { Vec::new() },
             verdict: Verdict::of(self),
             generator: GeneratorDoc {
                 threads: self.threads,
@@ -706,6 +795,15 @@ impl Record<'_> {
                 passed,
                 failed,
             })
+            .collect()
+    }
+
+    fn limits(&self) -> Vec<LimitDoc> {
+        self.plan
+            .spec()
+            .limits
+            .iter()
+            .map(|limit| judge_limit(limit, self.totals, self.plan.requests().len(), self.duration))
             .collect()
     }
 
@@ -812,6 +910,46 @@ mod tests {
         let mut json = serde_json::to_value(&plan).unwrap();
         assert!(json.as_object_mut().unwrap().remove("min_tls").is_some());
         assert_eq!(serde_json::from_value::<Plan>(json).unwrap(), plan);
+    }
+
+    #[test]
+    fn limits_are_judged_by_the_run_or_by_one_request() {
+        let request = |path: &str| RequestSpec { url: format!("http://a.test/{path}"), ..Default::default() };
+        let limit = |text: &str, request| LimitSpec { condition: text.parse().unwrap(), request, stop: false };
+        let spec = PlanSpec {
+            requests: vec![request("a"), request("b")],
+            limits: vec![
+                limit("p95>3ms", None),
+                limit("max>3ms", Some(1)),
+                limit("errors>1%", Some(0)),
+                limit("rps<1", None),
+            ],
+            ..Default::default()
+        };
+        let plan = Plan::try_from(spec).unwrap();
+        let mut totals = Window::new(0, 2);
+        for (n, us) in [2000, 5000].into_iter().enumerate() {
+            for ledger in [&mut totals.ledger, &mut totals.requests[n].ledger] {
+                ledger.planned += 1;
+                ledger.sent += 1;
+                ledger.finish(Outcome::Answered(200));
+            }
+            totals.latency.record(us);
+            totals.requests[n].latency.record(us);
+        }
+        let doc = record(&plan, &totals).document(None);
+        let found: Vec<_> = doc.limits.iter().map(|l| (l.held, l.request, l.unit.as_str())).collect();
+        assert_eq!(
+            found,
+            [(false, None, "ms"), (false, Some(1), "ms"), (true, Some(0), "%"), (false, None, "/s")]
+        );
+        assert_eq!((doc.limits[2].value, doc.limits[3].value), (Some(0.0), Some(0.2)));
+        assert!((doc.limits[1].value.unwrap() - 5.0).abs() < 0.01);
+        let running = Record { end: None, ..record(&plan, &totals) }.document(None);
+        assert!(running.limits.is_empty());
+        let none = Window::new(0, 2);
+        let silent = record(&plan, &none).document(None);
+        assert!(silent.limits.iter().all(|l| !l.held), "silence is no proof");
     }
 
     #[test]

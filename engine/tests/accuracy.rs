@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use common::target::{After, Target, header};
 use common::{MS, begin, finish, fixed, get, maintain, per_second, run, run_with, spec, threads};
+use oleada_engine::limit::LimitSpec;
 use oleada_engine::net::{AddressPolicy, Event, Options, StartError, preflight};
 use oleada_engine::outcome::ErrorKind;
 use oleada_engine::plan::{AtEnd, Load, Method, Plan, PlanSpec, Redirects, RequestSpec, Reuse};
@@ -224,6 +225,26 @@ fn too_many_errors_end_the_run() {
     assert!(done.end.duration < Duration::from_secs(4) && done.ledger().status_5xx == target.requests());
     let never = run(PlanSpec { error_threshold: 100.0, ..per_second(50.0, 1.5, target.url("/")) });
     assert_eq!((never.end.end_reason, never.ledger().status_5xx), (EndReason::Completed, 75));
+}
+
+#[test]
+fn a_broken_limit_ends_the_run_if_it_may() {
+    let target = Target::new(|call| {
+        if call.path() == "/slow" {
+            pause(20 * MS);
+        }
+        call.ok()
+    });
+    let limit = |text: &str, request, stop| LimitSpec { condition: text.parse().unwrap(), request, stop };
+    let plan = |limits, seconds| {
+        let requests = vec![get(target.url("/fast")), get(target.url("/slow"))];
+        PlanSpec { requests, limits, ..per_second(50.0, seconds, target.url("/")) }
+    };
+    let stopped = run(plan(vec![limit("errors>1%", None, true), limit("p50>15ms", Some(1), true)], 60.0));
+    assert_eq!(stopped.end.end_reason, EndReason::Limit);
+    assert!(stopped.end.duration < Duration::from_secs(10), "{:?}", stopped.end.duration);
+    let noted = run(plan(vec![limit("p50>15ms", Some(1), false), limit("errors>1%", None, true)], 1.5));
+    assert_eq!((noted.end.end_reason, noted.ledger().ok), (EndReason::Completed, 150));
 }
 
 #[test]

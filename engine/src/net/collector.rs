@@ -11,8 +11,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::shared::Shared;
 use super::worker::{self, Orders};
 use super::{Event, RunEnd, StartError, health};
+use crate::limit::LimitSpec;
 use crate::plan::limits;
-use crate::result::EndReason;
+use crate::result::{EndReason, judge_limit};
 use crate::window::{Ledger, Merge, Window};
 
 /// Time between “all workers are ready” and the first instant of the plan.
@@ -84,6 +85,8 @@ struct Collector {
     so_far: Ledger,
     /// Of the first request of the list, which shows whether arrivals were let in.
     arrivals: Ledger,
+    /// All so far, kept only for limits that end the run.
+    totals: Option<Box<Window>>,
     duration: Duration,
     ages_us: Vec<u64>,
     capped: u64,
@@ -92,8 +95,10 @@ struct Collector {
 
 impl Collector {
     fn new(shared: Arc<Shared>, events: UnboundedSender<Event>) -> Collector {
+        let stops = shared.plan.spec().limits.iter().any(|limit| limit.stop);
         Collector {
             delivered: vec![0; shared.threads],
+            totals: stops.then(|| Box::new(Window::new(0, shared.prepared.len()))),
             shared,
             events,
             pending: BTreeMap::new(),
@@ -178,6 +183,21 @@ impl Collector {
         let errors = self.so_far.error_rate() * 100.0;
         if spec.error_threshold < 100.0 && self.so_far.finished() >= JUDGED_FROM && errors >= spec.error_threshold {
             control.stop(EndReason::ErrorThreshold);
+        }
+        if let Some(totals) = &mut self.totals {
+            totals.merge(window, Merge::OtherSecond);
+            let requests = self.shared.plan.requests().len();
+            let elapsed = Duration::from_secs(u64::from(window.t) + 1);
+            let broken = |limit: &LimitSpec| {
+                let one = limit.request.filter(|_| requests > 1).and_then(|i| totals.requests.get(i));
+                let finished = one.map_or(&totals.ledger, |one| &one.ledger).finished();
+                let judged = || judge_limit(limit, totals, requests, elapsed);
+                // What has no value yet may still get one.
+                limit.stop && finished >= JUDGED_FROM && judged().broken()
+            };
+            if spec.limits.iter().any(broken) {
+                control.stop(EndReason::Limit);
+            }
         }
         if let Some(most) = spec.max_rate_missed
             && spec.load.is_open()

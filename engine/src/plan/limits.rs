@@ -107,6 +107,8 @@ pub const ALL: &[Bound] = &[
 
 /// Stages of one load.
 pub const STAGES: usize = 50;
+/// Pass/fail limits of one test.
+pub const LIMITS: usize = 20;
 /// Requests in one test's list.
 pub const REQUEST_LIST: usize = 50;
 /// Places to fill in of one text.

@@ -206,18 +206,19 @@ impl Check {
         if extracts.len() > limits::EXTRACTS {
             self.add(field, format!("may set at most {} variables", limits::EXTRACTS));
         }
-        for extract in extracts {
+        for (i, extract) in extracts.iter().enumerate().take(limits::EXTRACTS) {
+            let field = |part: &str| format!("{field}[{i}].{part}");
             if !template::is_name(&extract.name) {
-                self.add(field, name_sentence(&extract.name));
+                self.add(field("name"), name_sentence(&extract.name));
             }
-            self.expression(field, &extract.what, extract.from != Source::Status);
+            self.expression(&field("what"), &extract.what, extract.from != Source::Status);
             if extract
                 .attribute
                 .as_ref()
                 .is_some_and(|name| name.is_empty() || name.len() > limits::VARIABLE_NAME_BYTES)
             {
                 self.add(
-                    field,
+                    field("attribute"),
                     format!("has an attribute without a name of 1 to {} bytes", limits::VARIABLE_NAME_BYTES),
                 );
             }
@@ -228,22 +229,23 @@ impl Check {
         if assertions.len() > limits::ASSERTIONS {
             self.add(field, format!("may hold at most {} conditions", limits::ASSERTIONS));
         }
-        for assertion in assertions {
+        for (i, assertion) in assertions.iter().enumerate().take(limits::ASSERTIONS) {
+            let (what, value) = (format!("{field}[{i}].what"), format!("{field}[{i}].value"));
             let named = matches!(assertion.on, Subject::Header | Subject::Json);
-            self.expression(field, &assertion.what, named);
-            self.expression(field, &assertion.value, false);
+            self.expression(&what, &assertion.what, named);
+            self.expression(&value, &assertion.value, false);
             let number = || assertion.value.trim().parse::<f64>().is_ok_and(f64::is_finite);
             match (assertion.on, assertion.is) {
                 (Subject::Time, Relation::Below | Relation::Above) | (_, Relation::Below | Relation::Above)
                     if number() => {}
                 (_, Relation::Below | Relation::Above) => {
-                    self.add(field, format!("needs a number to compare with: “{assertion}”"));
+                    self.add(value, format!("needs a number to compare with: “{assertion}”"));
                 }
                 (Subject::Time, _) => {
-                    self.add(field, format!("can only say that a time is below or above: “{assertion}”"))
+                    self.add(value, format!("can only say that a time is below or above: “{assertion}”"))
                 }
                 (Subject::Status, Relation::Equals | Relation::Differs) if !number() => {
-                    self.add(field, format!("needs a status such as 200 to compare with: “{assertion}”"));
+                    self.add(value, format!("needs a status such as 200 to compare with: “{assertion}”"));
                 }
                 _ => {}
             }
