@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use oleada_engine::arrivals::{Arrivals, Population};
+use oleada_engine::plan::Stage;
 use oleada_engine::plan::limits::{self, Bound};
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +30,15 @@ pub struct LoadInput {
     pub clients: String,
     /// Length.
     pub duration_s: String,
-    /// Requests each client makes.
+    /// How the load goes on: length in seconds and the value at its end.
+    pub stages: Vec<[String; 2]>,
+    /// Pause after each reply, shortest and longest, in ms.
+    pub think: [String; 2],
+    /// Time between two beginnings of the list, shortest and longest, in ms.
+    pub pacing: [String; 2],
+    /// Warm-up in seconds.
+    pub warm_up_s: String,
+    /// Requests each client makes each time.
     pub rows: u64,
 }
 
@@ -45,7 +54,11 @@ impl LoadInput {
             request_count: form.request_count.clone(),
             clients: form.clients.clone(),
             duration_s: form.duration_s.clone(),
-            rows: form.requests.len().max(1) as u64,
+            stages: form.stages.iter().map(|s| [s.duration_s.clone(), s.to.clone()]).collect(),
+            think: form.think.clone(),
+            pacing: form.pacing.clone(),
+            warm_up_s: form.warm_up_s.clone(),
+            rows: if form.order == "weighted" { 1 } else { form.requests.len().max(1) as u64 },
         }
     }
 }
@@ -63,17 +76,96 @@ pub struct Preview {
 
 /// Points drawn.
 const POINTS: u32 = 60;
+/// Places at which clients are counted to estimate their requests.
+const FINE: u32 = 1000;
 /// Response time assumed where the number of requests depends on it, in seconds.
 const ASSUMED_S: f64 = 0.1;
 
 /// Works it out; a field that is not a number inside its bounds is asked for instead.
 pub fn preview(input: &LoadInput) -> Preview {
-    let missing = |bound: Bound, what: &str| Preview {
+    let mut shown = of_load(input);
+    let warm_up = number(&input.warm_up_s, limits::WARM_UP_S).unwrap_or(0.0);
+    if warm_up > 0.0 && shown.chart.is_some() {
+        shown.detail.push_str(&format!(" Before that, {} of warm-up are not counted.", format::duration_s(warm_up)));
+    }
+    shown
+}
+
+fn missing(bound: Bound, what: &str) -> Preview {
+    Preview {
         headline: "No preview yet".to_owned(),
         detail: format!("{what} {}.", bound.sentence()),
         chart: None,
-    };
-    let number = |text: &str, bound: Bound| text.trim().parse::<f64>().ok().filter(|v| bound.contains(*v));
+    }
+}
+
+fn number(text: &str, bound: Bound) -> Option<f64> {
+    text.trim().parse::<f64>().ok().filter(|v| bound.contains(*v))
+}
+
+/// The average of a pause, in seconds; what cannot be read is none.
+fn pause_s([least, most]: &[String; 2]) -> f64 {
+    let least = number(least, limits::PAUSE_MS).unwrap_or(0.0);
+    let most = number(most, limits::PAUSE_MS).unwrap_or(least).max(least);
+    (least + most) / 2000.0
+}
+
+/// The stages, or what is asked for; blank rows are none.
+fn stages(input: &LoadInput, most: Bound) -> Result<Vec<Stage>, Preview> {
+    let written = input.stages.iter().enumerate().filter(|(_, stage)| stage.iter().any(|text| !text.trim().is_empty()));
+    let stages: Vec<Stage> = written
+        .map(|(i, [length, to])| {
+            let length_bound = Bound { min: 0.0, ..limits::DURATION_S };
+            let duration_s =
+                number(length, length_bound).ok_or_else(|| missing(length_bound, &format!("Stage {}: length", i + 1)))?;
+            let to = number(to, most).ok_or_else(|| missing(most, &format!("Stage {}: value at the end", i + 1)))?;
+            Ok(Stage { duration_s, to })
+        })
+        .collect::<Result<_, Preview>>()?;
+    let sum: f64 = stages.iter().map(|stage| stage.duration_s).sum();
+    if stages.is_empty() || limits::DURATION_S.contains(sum) {
+        Ok(stages)
+    } else {
+        Err(missing(limits::DURATION_S, "The length of all stages"))
+    }
+}
+
+fn staged(input: &LoadInput) -> Result<Preview, Preview> {
+    let walk = Walk { rows: input.rows, think_s: pause_s(&input.think), pacing_s: pause_s(&input.pacing) };
+    let zero = |bound: Bound| Bound { min: 0.0, ..bound };
+    if input.load == "per_second" {
+        let stages = stages(input, zero(limits::RATE))?;
+        let bound = if stages.is_empty() { limits::RATE } else { zero(limits::RATE) };
+        let rate = number(&input.rate, bound).ok_or_else(|| missing(bound, "Clients per second"))?;
+        if stages.is_empty() {
+            let duration = duration(input)?;
+            return Ok(arrivals(Arrivals::at_rate(rate, duration), duration, input.rows, true));
+        }
+        let duration = sum(&stages);
+        return Ok(arrivals(Arrivals::staged(rate, &stages), duration, input.rows, false));
+    }
+    let stages = stages(input, limits::TO)?;
+    let from = number(&input.from, limits::FROM).ok_or_else(|| missing(limits::FROM, "Clients at the start"))?;
+    if stages.is_empty() {
+        let to = number(&input.to, limits::TO).ok_or_else(|| missing(limits::TO, "Clients at the end"))?;
+        let duration = duration(input)?;
+        return Ok(maintain(&Population::new(from as u32, to as u32, duration), from as u32, to as u32, duration, walk));
+    }
+    let to = stages.last().map_or(0, |stage| stage.to as u32);
+    let shape = Population::staged(from as u32, &stages);
+    Ok(maintain(&shape, from as u32, to, sum(&stages), walk))
+}
+
+fn sum(stages: &[Stage]) -> Duration {
+    stages.iter().map(Stage::duration).sum()
+}
+
+fn duration(input: &LoadInput) -> Result<Duration, Preview> {
+    let seconds = number(&input.duration_s, limits::DURATION_S);
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| missing(limits::DURATION_S, "Duration"))
+}
+
+fn of_load(input: &LoadInput) -> Preview {
     if input.load == "fixed_count" {
         let Some(requests) = number(&input.request_count, limits::REQUESTS) else {
             return missing(limits::REQUESTS, "Requests");
@@ -83,24 +175,15 @@ pub fn preview(input: &LoadInput) -> Preview {
         };
         return fixed_count(requests as u64, clients as u64);
     }
-    let Some(seconds) = number(&input.duration_s, limits::DURATION_S) else {
-        return missing(limits::DURATION_S, "Duration");
-    };
-    let duration = Duration::from_secs_f64(seconds);
     match input.load.as_str() {
-        "per_test" => match number(&input.per_test, limits::PER_TEST) {
-            Some(clients) => arrivals(Arrivals::spread(clients as u64, duration), duration, input.rows),
-            None => missing(limits::PER_TEST, "Clients"),
+        "per_test" => match (number(&input.per_test, limits::PER_TEST), duration(input)) {
+            (_, Err(missing)) => missing,
+            (Some(clients), Ok(duration)) => {
+                arrivals(Arrivals::spread(clients as u64, duration), duration, input.rows, true)
+            }
+            (None, _) => missing(limits::PER_TEST, "Clients"),
         },
-        "per_second" => match number(&input.rate, limits::RATE) {
-            Some(rate) => arrivals(Arrivals::at_rate(rate, duration), duration, input.rows),
-            None => missing(limits::RATE, "Clients per second"),
-        },
-        "maintain" => match (number(&input.from, limits::FROM), number(&input.to, limits::TO)) {
-            (Some(from), Some(to)) => maintain(from as u32, to as u32, duration),
-            (None, _) => missing(limits::FROM, "Clients at the start"),
-            (_, None) => missing(limits::TO, "Clients at the end"),
-        },
+        "per_second" | "maintain" => staged(input).unwrap_or_else(|missing| missing),
         _ => {
             Preview { headline: "No preview yet".to_owned(), detail: "Choose a type of load.".to_owned(), chart: None }
         }
@@ -118,7 +201,15 @@ fn fixed_count(requests: u64, clients: u64) -> Preview {
     }
 }
 
-fn arrivals(arrivals: Arrivals, duration: Duration, rows: u64) -> Preview {
+/// How a client goes through the list.
+#[derive(Clone, Copy)]
+struct Walk {
+    rows: u64,
+    think_s: f64,
+    pacing_s: f64,
+}
+
+fn arrivals(arrivals: Arrivals, duration: Duration, rows: u64, even: bool) -> Preview {
     let (count, seconds) = (arrivals.count(), duration.as_secs_f64());
     let total = count.saturating_mul(rows);
     let each = if rows == 1 { String::new() } else { format!(" Each makes {rows} requests.") };
@@ -134,24 +225,35 @@ fn arrivals(arrivals: Arrivals, duration: Duration, rows: u64) -> Preview {
     Preview {
         headline: format!("This sends about {}", format::plural(total, "request", "requests")),
         detail: format!(
-            "{} start over {}: one every {}.{each} They do not wait for each other, however slow the target is.",
+            "{} start over {}{}.{each} They do not wait for each other, however slow the target is.",
             format::plural(count, "client", "clients"),
             format::duration_s(seconds),
-            if count > 0 { format::ms(Some(seconds / count as f64 * 1000.0)) } else { format::NONE.to_owned() }
+            if count > 0 && even {
+                format!(": one every {}", format::ms(Some(seconds / count as f64 * 1000.0)))
+            } else {
+                String::new()
+            }
         ),
         chart: Some(chart("Clients started per second", samples.collect(), seconds, step)),
     }
 }
 
-fn maintain(from: u32, to: u32, duration: Duration) -> Preview {
+fn maintain(population: &Population, from: u32, to: u32, duration: Duration, walk: Walk) -> Preview {
     let seconds = duration.as_secs_f64();
-    let population = Population::new(from, to, duration);
     let step = seconds / f64::from(POINTS);
     // The last place is just before the end: at the end itself everybody has left.
     let at = |i: u32| (f64::from(i) * step).min(seconds * 0.999_999);
-    let samples = (0..=POINTS).map(|i| (at(i), f64::from(population.at(Duration::from_secs_f64(at(i)))))).collect();
-    let client_seconds = f64::from(from + to) / 2.0 * seconds;
-    let shape = if from == to {
+    let clients = |t: f64| f64::from(population.at(Duration::from_secs_f64(t)));
+    let samples = (0..=POINTS).map(|i| (at(i), clients(at(i)))).collect();
+    let middles = (0..FINE).map(|i| clients((f64::from(i) + 0.5) / f64::from(FINE) * seconds));
+    let client_seconds = middles.sum::<f64>() / f64::from(FINE) * seconds;
+    let list_s = (walk.rows as f64 * (ASSUMED_S + walk.think_s)).max(walk.pacing_s);
+    let requests = client_seconds / list_s * walk.rows as f64;
+    let pauses = if walk.think_s > 0.0 || walk.pacing_s > 0.0 { ", pauses included" } else { "" };
+    let most = population.most();
+    let shape = if most > from.max(to) {
+        format!("Up to {} clients at once", format::count(u64::from(most)))
+    } else if from == to {
         format!("{} at once", format::plural(u64::from(to), "client", "clients"))
     } else {
         format!("From {} to {} clients at once", format::count(u64::from(from)), format::count(u64::from(to)))
@@ -159,8 +261,8 @@ fn maintain(from: u32, to: u32, duration: Duration) -> Preview {
     Preview {
         headline: format!("{shape} for {}", format::duration_s(seconds)),
         detail: format!(
-            "Each sends its next request when the one before is answered, so the number depends on the target: about {} if every answer takes 100 ms.",
-            format::plural((client_seconds / ASSUMED_S).round() as u64, "request", "requests")
+            "Each sends its next request when the one before is answered, so the number depends on the target: about {} if every answer takes 100 ms{pauses}.",
+            format::plural(requests.round() as u64, "request", "requests")
         ),
         chart: Some(chart("Clients at once", samples, seconds, step)),
     }
@@ -219,6 +321,36 @@ mod tests {
             );
             assert_eq!(preview.chart, None);
         }
+    }
+
+    #[test]
+    fn stages_are_drawn_and_counted_by_the_engine() {
+        let stages = |list: &[(&str, &str)]| list.iter().map(|(l, to)| [(*l).into(), (*to).into()]).collect();
+        let rate = LoadInput {
+            rate: "0".into(),
+            duration_s: "not read".into(),
+            warm_up_s: "5".into(),
+            stages: stages(&[("10", "20"), ("", " "), ("10", "20"), ("10", "0")]),
+            ..input("per_second")
+        };
+        let shown = preview(&rate);
+        assert_eq!(shown.headline, "This sends about 400 requests");
+        assert!(shown.detail.starts_with("400 clients start over 30 s.") && shown.detail.contains("5 s of warm-up"));
+        assert_eq!(shown.chart.unwrap().end_s, 30.0);
+        let clients = LoadInput {
+            from: "0".into(),
+            to: "x".into(),
+            think: ["100".into(), "300".into()],
+            stages: stages(&[("10", "20"), ("10", "20"), ("10", "0")]),
+            ..input("maintain")
+        };
+        let shown = preview(&clients);
+        assert_eq!(shown.headline, "Up to 20 clients at once for 30 s");
+        assert!(shown.detail.ends_with("about 1,333 requests if every answer takes 100 ms, pauses included."), "{}", shown.detail);
+        let paced = preview(&LoadInput { pacing: ["3000".into(), "".into()], ..clients.clone() });
+        assert!(paced.detail.contains("about 133 requests"), "{}", paced.detail);
+        let bad = preview(&LoadInput { stages: stages(&[("10", "20"), ("10", "a")]), ..clients });
+        assert_eq!(bad.detail, "Stage 2: value at the end must be between 0 and 100,000 clients.");
     }
 
     #[test]

@@ -20,6 +20,8 @@ use crate::render::Frame;
 
 /// Largest request body in bytes.
 pub const BODY_BYTES: usize = 2 * 1024 * 1024;
+/// Largest body of a test's form in bytes: its rows of data and its files come along.
+pub const TEST_BODY_BYTES: usize = 12 * 1024 * 1024;
 
 /// What belongs to one request. Cheap to clone.
 #[derive(Clone)]
@@ -120,7 +122,7 @@ pub async fn errors_in_words(frame: Frame, request: Request, next: Next) -> Resp
     let mut fault = fault.unwrap_or(Fault { detail: None, sign_in: false });
     if status == StatusCode::PAYLOAD_TOO_LARGE {
         fault.detail =
-            Some("What was sent is larger than 2 MB, the most that is accepted. Nothing was changed.".into());
+            Some("What was sent is larger than is accepted: 2 MB, and 12 MB for a test with its data and files. Nothing was changed.".into());
     }
     let kept: Vec<_> = [header::RETRY_AFTER, header::ALLOW]
         .into_iter()

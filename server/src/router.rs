@@ -34,11 +34,22 @@ pub fn router(state: AppState) -> Router {
         .layer(from_fn_with_state(state.clone(), layers::errors_in_words))
         .layer(CatchPanicLayer::custom(layers::panicked))
         // Before anything reads the body.
-        .layer(from_fn_with_state(state.clone(), origin::guard))
-        // The same limit twice: axum's extractors know theirs, raw bodies only the layer's.
-        .layer(RequestBodyLimitLayer::new(layers::BODY_BYTES))
-        .layer(DefaultBodyLimit::max(layers::BODY_BYTES));
-    routes().fallback(not_found).layer(around).with_state(state)
+        .layer(from_fn_with_state(state.clone(), origin::guard));
+    // The same limit twice: axum's extractors know theirs, raw bodies only the layer's.
+    let limited = |routes: Router<AppState>, bytes: usize| {
+        routes.layer(DefaultBodyLimit::max(bytes)).layer(RequestBodyLimitLayer::new(bytes))
+    };
+    limited(routes().fallback(not_found), layers::BODY_BYTES)
+        .merge(limited(test_forms(), layers::TEST_BODY_BYTES))
+        .layer(around)
+        .with_state(state)
+}
+
+/// Forms that bring data and files along.
+fn test_forms() -> Router<AppState> {
+    Router::new()
+        .route("/tests", get(pages::plans::list).post(pages::plans::create))
+        .route("/tests/{id}/edit", get(pages::plans::edit).post(pages::plans::update))
 }
 
 fn routes() -> Router<AppState> {
@@ -53,10 +64,8 @@ fn routes() -> Router<AppState> {
         .route("/hosts/{id}/verify", post(pages::hosts::verify))
         .route("/hosts/{id}/delete", post(pages::hosts::delete))
         .route("/hosts/{id}/token.txt", get(pages::hosts::token_file))
-        .route("/tests", get(pages::plans::list).post(pages::plans::create))
         .route("/tests/new", get(pages::plans::new))
         .route("/tests/{id}", get(pages::plans::show))
-        .route("/tests/{id}/edit", get(pages::plans::edit).post(pages::plans::update))
         .route("/tests/{id}/run", post(pages::plans::run))
         .route("/tests/{id}/copy", post(pages::plans::copy))
         .route("/tests/{id}/delete", post(pages::plans::delete))

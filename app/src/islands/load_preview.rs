@@ -1,8 +1,10 @@
 //! The preview of a test's load, redrawn while its form is filled in.
 
 use leptos::prelude::*;
+use oleada_engine::plan::limits;
 use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
+use web_sys::FormData;
 
 use crate::chart::{Viewport, svg};
 use crate::preview::{LoadInput, preview};
@@ -39,26 +41,27 @@ fn follow(input: RwSignal<LoadInput>) {
 }
 
 fn read(input: RwSignal<LoadInput>) {
-    let field = |id: &str| {
-        let element = document().get_element_by_id(id).and_then(|e| e.dyn_into::<web_sys::HtmlInputElement>().ok());
-        element.map(|e| e.value()).unwrap_or_default()
-    };
-    let chosen = document()
-        .query_selector("input[name=load]:checked")
-        .ok()
-        .flatten()
-        .and_then(|e| e.dyn_into::<web_sys::HtmlInputElement>().ok());
-    let rows = document().query_selector_all(".request-row").map_or(1, |rows| u64::from(rows.length()).max(1));
+    let form = document().query_selector("form.test-form").ok().flatten();
+    let Some(form) = form.and_then(|e| e.dyn_into::<web_sys::HtmlFormElement>().ok()) else { return };
+    let Ok(form) = FormData::new_with_form(&form) else { return };
+    let there = |name: &str| form.get(name).as_string();
+    let field = |name: &str| there(name).unwrap_or_default();
+    let stages = (0..limits::STAGES).map_while(|i| there(&format!("stages[{i}].to")).map(|to| (i, to)));
+    let requests = (0..limits::REQUEST_LIST).take_while(|i| form.has(&format!("requests[{i}].url"))).count().max(1);
     let now = LoadInput {
-        load: chosen.map(|e| e.value()).unwrap_or_default(),
-        per_test: field("f-per-test"),
-        rate: field("f-rate"),
-        from: field("f-from"),
-        to: field("f-to"),
-        request_count: field("f-requests"),
-        clients: field("f-clients"),
-        duration_s: field("f-duration-s"),
-        rows,
+        load: field("load"),
+        per_test: field("per_test"),
+        rate: field("rate"),
+        from: field("from"),
+        to: field("to"),
+        request_count: field("requests"),
+        clients: field("clients"),
+        duration_s: field("duration_s"),
+        stages: stages.map(|(i, to)| [field(&format!("stages[{i}].duration_s")), to]).collect(),
+        think: [field("think_least_ms"), field("think_most_ms")],
+        pacing: [field("pacing_least_ms"), field("pacing_most_ms")],
+        warm_up_s: field("warm_up_s"),
+        rows: if field("order") == "weighted" { 1 } else { requests as u64 },
     };
     if input.with_untracked(|before| *before != now) {
         input.set(now);

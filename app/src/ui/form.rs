@@ -97,7 +97,7 @@ impl Field<'_> {
                         id=id
                         name=self.name.to_owned()
                         type=kind
-                        value=self.value.to_owned()
+                        value=(kind != "file").then(|| self.value.to_owned())
                         autocomplete=if self.autocomplete.is_empty() { "off" } else { self.autocomplete }
                         inputmode=some(self.inputmode)
                         placeholder=some(self.placeholder)
@@ -117,15 +117,34 @@ impl Field<'_> {
 
 /// Several lines of input.
 pub fn text_area(name: &str, label: &str, hint: &str, rows: u8, value: &str, errors: &[FieldError]) -> AnyView {
+    area(name, label, hint, rows, value, false, errors)
+}
+
+/// Several lines of input that may be JSON: with scripts, a note below says whether it is, while it is typed.
+pub fn json_area(name: &str, label: &str, hint: &str, rows: u8, value: &str, errors: &[FieldError]) -> AnyView {
+    area(name, label, hint, rows, value, true, errors)
+}
+
+fn area(
+    name: &str,
+    label: &str,
+    hint: &str,
+    rows: u8,
+    value: &str,
+    json: bool,
+    errors: &[FieldError],
+) -> AnyView {
     let id = field_id(name);
     let error = message(errors, name);
     let (hint_id, error_id) = (format!("{id}-hint"), format!("{id}-error"));
+    let note_id = format!("{id}-note");
     let described = described_by(!hint.is_empty(), error.is_some(), &hint_id, &error_id)
         .map_or_else(String::new, |d| format!(" aria-describedby=\"{d}\""));
     let invalid = if error.is_some() { " aria-invalid=\"true\"" } else { "" };
+    let note = if json { format!(" data-json-note=\"{note_id}\"") } else { String::new() };
     // A parser drops one line break after the tag, so one is given for it to drop.
     let html = format!(
-        "<textarea id=\"{id}\" name=\"{}\" rows=\"{rows}\" spellcheck=\"false\" autocomplete=\"off\"{described}{invalid}>\n{}</textarea>",
+        "<textarea id=\"{id}\" name=\"{}\" rows=\"{rows}\" spellcheck=\"false\" autocomplete=\"off\"{described}{invalid}{note}>\n{}</textarea>",
         escape(name),
         escape(value)
     );
@@ -136,6 +155,27 @@ pub fn text_area(name: &str, label: &str, hint: &str, rows: u8, value: &str, err
             {(!hint.is_empty()).then(|| view! { <p class="hint" id=hint_id>{hint.to_owned()}</p> })}
             {error.map(|text| view! { <p class="field-error" id=error_id>{sentence(label, text)}</p> })}
             <div class="input-row" inner_html=html></div>
+            {json.then(|| view! { <p class="note" id=note_id role="status"></p> })}
+        </div>
+    }
+    .into_any()
+}
+
+/// A file to send along.
+pub fn file(name: &str, label: &str, hint: &str, errors: &[FieldError]) -> AnyView {
+    Field { name, label, hint: hint.to_owned(), kind: "file", ..Field::default() }.view(errors)
+}
+
+/// A box to tick.
+pub fn check_box(name: &str, label: &str, hint: &str, checked: bool) -> AnyView {
+    let id = field_id(name);
+    let hint_id = format!("{id}-hint");
+    let described = (!hint.is_empty()).then(|| hint_id.clone());
+    view! {
+        <div class="field check">
+            <input type="checkbox" id=id.clone() name=name.to_owned() value="on" checked=checked aria-describedby=described />
+            <label for=id>{label.to_owned()}</label>
+            {(!hint.is_empty()).then(|| view! { <p class="hint" id=hint_id>{hint.to_owned()}</p> })}
         </div>
     }
     .into_any()
@@ -150,15 +190,28 @@ pub fn select(
     value: &str,
     errors: &[FieldError],
 ) -> AnyView {
+    let options = options.iter().map(|(value, words)| ((*value).to_owned(), (*words).to_owned())).collect();
+    choice(name, label, hint, options, value, errors)
+}
+
+/// A choice from a list of value and words that are made for it.
+pub fn choice(
+    name: &str,
+    label: &str,
+    hint: &str,
+    options: Vec<(String, String)>,
+    value: &str,
+    errors: &[FieldError],
+) -> AnyView {
     let id = field_id(name);
     let error = message(errors, name).map(str::to_owned);
     let (hint_id, error_id) = (format!("{id}-hint"), format!("{id}-error"));
     let described = described_by(!hint.is_empty(), error.is_some(), &hint_id, &error_id);
     // A value that is not offered (somebody wrote the request by hand) is shown as it came, so that nothing changes silently.
-    let unknown = (!value.is_empty() && !options.iter().any(|(v, _)| *v == value)).then(|| value.to_owned());
+    let unknown = (!value.is_empty() && !options.iter().any(|(v, _)| v == value)).then(|| value.to_owned());
     let options = options
-        .iter()
-        .map(|(v, words)| view! { <option value=*v selected=*v == value>{*words}</option> })
+        .into_iter()
+        .map(|(v, words)| view! { <option value=v.clone() selected=v == value>{words}</option> })
         .collect_view();
     let class = if error.is_some() { "field has-error" } else { "field" };
     view! {

@@ -1,9 +1,13 @@
 //! String forms to plans: everything that was typed is judged here, once, and each fault is told at its field.
 
-use oleada_app::plan_form::{PlanForm, RequestForm};
+use oleada_app::plan_form::{AssertForm, ExtractForm, PlanForm, RequestForm, parse_pairs};
+use oleada_engine::limit::LimitSpec;
 use oleada_engine::plan::limits::{self, Bound};
-use oleada_engine::plan::{Credentials, FieldError, Load, Plan, PlanSpec, RequestSpec, Target};
+use oleada_engine::plan::scenario::{Assertion, DataSpec, Extract, Pause, Subject};
+use oleada_engine::plan::{Credentials, FieldError, Load, Plan, PlanSpec, RequestSpec, Stage, Target};
 use oleada_engine::result::shown_url;
+
+use super::rows;
 
 /// A test as it may be stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +20,7 @@ pub struct NewTest {
     pub plan: Plan,
 }
 
-/// Reads the form. `stored` is the test being edited, whose passwords are kept where none was typed.
+/// Reads the form. `stored` is the test being edited, whose passwords, tokens and files are kept where none are given.
 ///
 /// # Errors
 /// Every fault, one message a field, `field` as in [`oleada_app::plan_form`].
@@ -31,7 +35,9 @@ pub fn read(form: &PlanForm, stored: Option<&PlanSpec>) -> Result<NewTest, Vec<F
         Ok(plan) => Some(plan),
         Err(errors) => {
             for error in errors.0 {
-                reader.add(&error.field, &error.message);
+                // The form has a field of this name, which is judged by the reader.
+                let field = if error.field == "requests" { "request_list" } else { &error.field };
+                reader.add(field, &error.message);
             }
             None
         }
@@ -69,27 +75,35 @@ impl Reader {
 
     /// A number inside its bound. What is typed wrong is told here; the default stands in so that the rest can be judged.
     fn number(&mut self, bound: Bound, text: &str) -> f64 {
+        self.number_at(bound.field, bound, text)
+    }
+
+    fn number_at(&mut self, field: &str, bound: Bound, text: &str) -> f64 {
         match ungrouped(text.trim()).parse::<f64>() {
             Ok(value) if bound.contains(value) => value,
             Ok(_) => {
-                self.add(bound.field, &bound.sentence());
+                self.add(field, &bound.sentence());
                 bound.default
             }
             Err(_) if text.trim().is_empty() => {
-                self.add(bound.field, "is needed");
+                self.add(field, "is needed");
                 bound.default
             }
             Err(_) => {
-                self.add(bound.field, &format!("must be a number; it {}", bound.sentence()));
+                self.add(field, &format!("must be a number; it {}", bound.sentence()));
                 bound.default
             }
         }
     }
 
     fn whole(&mut self, bound: Bound, text: &str) -> u64 {
-        let value = self.number(bound, text);
+        self.whole_at(bound.field, bound, text)
+    }
+
+    fn whole_at(&mut self, field: &str, bound: Bound, text: &str) -> u64 {
+        let value = self.number_at(field, bound, text);
         if value.fract() != 0.0 {
-            self.add(bound.field, "must be a whole number");
+            self.add(field, "must be a whole number");
         }
         value as u64
     }
@@ -108,11 +122,17 @@ impl Reader {
     fn load(&mut self, form: &PlanForm) -> Load {
         match form.load.as_str() {
             "per_test" => Load::PerTest { clients: self.whole(limits::PER_TEST, &form.per_test) },
-            "per_second" => Load::PerSecond { rate: self.number(limits::RATE, &form.rate) },
-            "maintain" => Load::Maintain {
-                from: self.whole(limits::FROM, &form.from) as u32,
-                to: self.whole(limits::TO, &form.to) as u32,
-            },
+            "per_second" => {
+                // Stages may begin with nobody.
+                let least = if form.is_staged() { 0.0 } else { limits::RATE.min };
+                Load::PerSecond { rate: self.number(Bound { min: least, ..limits::RATE }, &form.rate) }
+            }
+            "maintain" => {
+                let from = self.whole(limits::FROM, &form.from) as u32;
+                // The last stage says where it ends.
+                let to = if form.is_staged() { from } else { self.whole(limits::TO, &form.to) as u32 };
+                Load::Maintain { from, to }
+            }
             "fixed_count" => Load::FixedCount {
                 requests: self.whole(limits::REQUESTS, &form.request_count),
                 clients: self.whole(limits::CLIENTS, &form.clients) as u32,
@@ -128,11 +148,23 @@ impl Reader {
         let load = self.load(form);
         let duration_s = match load {
             Load::FixedCount { .. } => self.optional(limits::DURATION_S, &form.duration_s),
+            _ if form.is_staged() => None,
             _ => Some(self.number(limits::DURATION_S, &form.duration_s)),
         };
         PlanSpec {
             load,
             duration_s,
+            stages: self.stages(form),
+            order: self.choice("order", &form.order),
+            think: self.pause(["think_least_ms", "think_most_ms"], &form.think),
+            pacing: if form.is_closed() {
+                self.pause(["pacing_least_ms", "pacing_most_ms"], &form.pacing)
+            } else {
+                None
+            },
+            data: self.data(form),
+            assertion_failure: self.choice("assertion_failure", &form.assertion_failure),
+            limits: self.limits(form),
             requests: form.requests.iter().enumerate().map(|(i, r)| self.request(i, r, stored)).collect(),
             timeout_ms: self.number(limits::TIMEOUT_MS, &form.timeout_ms),
             idle_timeout_ms: self.optional(limits::IDLE_TIMEOUT_MS, &form.idle_timeout_ms),
@@ -146,8 +178,74 @@ impl Reader {
             max_clients: self.optional(limits::MAX_CLIENTS, &form.max_clients).map(|n| n as u32),
             warm_up_s: self.optional(limits::WARM_UP_S, &form.warm_up_s).unwrap_or(0.0),
             max_rate_missed: self.optional(limits::MAX_RATE_MISSED, &form.max_rate_missed),
-            ..PlanSpec::default()
         }
+    }
+
+    fn stages(&mut self, form: &PlanForm) -> Vec<Stage> {
+        if !form.is_staged() {
+            return Vec::new();
+        }
+        let length = Bound { min: 0.0, ..limits::DURATION_S };
+        let to = if form.load == "maintain" { limits::TO } else { Bound { min: 0.0, ..limits::RATE } };
+        let one = |(i, stage): (usize, &oleada_app::plan_form::StageForm)| Stage {
+            duration_s: self.number_at(&format!("stages[{i}].duration_s"), length, &stage.duration_s),
+            to: self.number_at(&format!("stages[{i}].to"), to, &stage.to),
+        };
+        form.stages.iter().enumerate().map(one).collect()
+    }
+
+    fn pause(&mut self, [least_field, most_field]: [&str; 2], [least, most]: &[String; 2]) -> Option<Pause> {
+        if least.trim().is_empty() && most.trim().is_empty() {
+            return None;
+        }
+        let least_ms = self.number_at(least_field, limits::PAUSE_MS, least);
+        if most.trim().is_empty() {
+            return Some(Pause { least_ms, most_ms: least_ms });
+        }
+        let most_ms = self.number_at(most_field, limits::PAUSE_MS, most);
+        if self.errors.iter().any(|e| e.field == least_field || e.field == most_field) {
+            return None;
+        }
+        Some(Pause { least_ms, most_ms })
+    }
+
+    fn data(&mut self, form: &PlanForm) -> Option<DataSpec> {
+        let order = self.choice("data_order", &form.data_order);
+        let at_end = self.choice("data_at_end", &form.data_at_end);
+        if form.data.trim().is_empty() {
+            return None;
+        }
+        match rows::parse(&form.data) {
+            Ok((columns, rows)) => Some(DataSpec { columns, rows, order, at_end }),
+            Err(message) => {
+                self.add("data", &message);
+                None
+            }
+        }
+    }
+
+    fn limits(&mut self, form: &PlanForm) -> Vec<LimitSpec> {
+        let mut limits = Vec::new();
+        for (i, limit) in form.limits.iter().enumerate() {
+            let request = match limit.request.as_str() {
+                "" => None,
+                index => {
+                    let index = index.parse().ok().filter(|i| *i < form.requests.len());
+                    if index.is_none() {
+                        self.add(&format!("limits[{i}].request"), "must be one of the test's requests");
+                    }
+                    index
+                }
+            };
+            match limit.text.parse() {
+                Ok(condition) => limits.push(LimitSpec { condition, request, stop: limit.stop }),
+                Err(_) => self.add(
+                    &format!("limits[{i}].text"),
+                    "must be a condition such as p95>300ms, max>2s, errors>1% or rps<500",
+                ),
+            }
+        }
+        limits
     }
 
     fn request(&mut self, index: usize, form: &RequestForm, stored: Option<&PlanSpec>) -> RequestSpec {
@@ -174,14 +272,101 @@ impl Reader {
             }
             (false, false) => Some(Credentials { user: user.to_owned(), password: form.auth_password.clone() }),
         };
-        RequestSpec {
+        let before = stored.and_then(|s| s.requests.get(form.stored?));
+        let bearer = if !form.bearer.trim().is_empty() {
+            Some(form.bearer.trim().to_owned())
+        } else {
+            before.and_then(|r| r.bearer.clone())
+        };
+        let (basic_auth, bearer) = match form.auth_kind() {
+            "basic" => {
+                if user.is_empty() {
+                    self.add(&field("auth_user"), "is needed for this kind of sign-in");
+                }
+                (basic_auth, None)
+            }
+            "bearer" => {
+                if bearer.is_none() {
+                    self.add(&field("bearer"), "is needed for this kind of sign-in");
+                }
+                (None, bearer)
+            }
+            "none" => (None, None),
+            _ => {
+                self.add(&field("auth"), "must be one of: none, basic, bearer");
+                (None, None)
+            }
+        };
+        let mut spec = RequestSpec {
             method,
             url: form.url.trim().to_owned(),
+            name: Some(form.name.trim().to_owned()).filter(|name| !name.is_empty()),
+            weight: if form.weight.trim().is_empty() {
+                limits::WEIGHT.default as u32
+            } else {
+                self.whole_at(&field("weight"), limits::WEIGHT, &form.weight) as u32
+            },
+            query: self.pairs(&field("query"), &form.query),
             headers,
-            body: body(&form.body),
+            cookies: self.cookies(&field("cookies"), &form.cookies),
+            content_type: Some(form.content_type.trim().to_owned()).filter(|kind| !kind.is_empty()),
             basic_auth,
+            bearer,
+            extract: form.extract.iter().enumerate().map(|(i, e)| self.extract(&field("extract"), i, e)).collect(),
+            assert: form.assert.iter().enumerate().map(|(i, a)| self.assertion(&field("assert"), i, a)).collect(),
             ..RequestSpec::default()
+        };
+        match form.body_kind() {
+            "none" => spec.content_type = None,
+            // Chosen and empty is a body of no bytes.
+            "text" => spec.body = Some(body(&form.body)),
+            "form" => {
+                spec.form = self.pairs(&field("form"), &form.form);
+                spec.content_type = None;
+            }
+            "file" => {
+                spec.body_base64 = match form.body_base64.as_str() {
+                    "" => before.and_then(|r| r.body_base64.clone()),
+                    text => Some(text.to_owned()),
+                };
+                if spec.body_base64.is_none() {
+                    self.add(&field("body_file"), "is needed: choose one, or another kind of body");
+                }
+            }
+            _ => self.add(&field("body_mode"), "must be one of: none, text, form, file"),
         }
+        spec
+    }
+
+    fn pairs(&mut self, field: &str, text: &str) -> Vec<(String, String)> {
+        parse_pairs(text).unwrap_or_else(|| {
+            self.add(field, "must have one “name=value” a line");
+            Vec::new()
+        })
+    }
+
+    fn cookies(&mut self, field: &str, text: &str) -> Vec<(String, String)> {
+        let trimmed = |(name, value): (String, String)| (name.trim().to_owned(), value.trim().to_owned());
+        self.pairs(field, text).into_iter().map(trimmed).collect()
+    }
+
+    fn extract(&mut self, list: &str, i: usize, form: &ExtractForm) -> Extract {
+        let from = self.choice(&format!("{list}[{i}].from"), &form.from);
+        let attribute = form.attribute.trim();
+        Extract {
+            name: form.name.trim().to_owned(),
+            from,
+            what: form.what.trim().to_owned(),
+            attribute: (!attribute.is_empty()).then(|| attribute.to_owned()),
+        }
+    }
+
+    fn assertion(&mut self, list: &str, i: usize, form: &AssertForm) -> Assertion {
+        let on = self.choice(&format!("{list}[{i}].on"), &form.on);
+        let is = self.choice(&format!("{list}[{i}].is"), &form.is);
+        // Numbers may have blanks around them; in other text they may be meant.
+        let value = if matches!(on, Subject::Status | Subject::Time) { form.value.trim() } else { &form.value };
+        Assertion { on, what: form.what.trim().to_owned(), is, value: value.to_owned() }
     }
 }
 
@@ -198,8 +383,8 @@ fn ungrouped(text: &str) -> String {
 }
 
 /// Browsers send line breaks in forms as CR LF; a body is stored as it was typed, with LF.
-fn body(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| text.replace("\r\n", "\n"))
+fn body(text: &str) -> String {
+    text.replace("\r\n", "\n")
 }
 
 #[cfg(test)]

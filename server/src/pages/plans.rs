@@ -1,6 +1,5 @@
 //! The pages of tests.
 
-use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use oleada_app::FlashKind;
@@ -13,6 +12,7 @@ use serde::Deserialize;
 use tower_sessions::Session;
 
 use super::forms;
+use super::submitted::Submitted;
 use crate::auth::CurrentUser;
 use crate::error::{Error, Result, see_other};
 use crate::render::{Frame, flash};
@@ -23,9 +23,6 @@ use crate::{hosts, plans, runs};
 
 /// Runs shown on a test's page.
 const RUNS: i64 = 100;
-
-/// The form as the browser sent it: names may repeat and follow a pattern, so it is read as pairs.
-pub type Pairs = Form<Vec<(String, String)>>;
 
 /// `?url=`: the address a new test starts with.
 #[derive(Debug, Default, Deserialize)]
@@ -78,7 +75,7 @@ pub async fn create(
     user: CurrentUser,
     session: Session,
     frame: Frame,
-    Form(pairs): Pairs,
+    Submitted(pairs): Submitted,
 ) -> Result<Response> {
     let (form, action) = PlanForm::from_pairs(pairs);
     match judge(form, action, None) {
@@ -141,12 +138,12 @@ pub async fn update(
     Path(id): Path<String>,
     session: Session,
     frame: Frame,
-    Form(pairs): Pairs,
+    Submitted(pairs): Submitted,
 ) -> Result<Response> {
     let row = plans::find(&state, user.id, &id).await?;
     let stored = PlanSpec::from(plans::plan_of(&row)?);
     let (mut form, action) = PlanForm::from_pairs(pairs);
-    form.mark_stored_passwords(&stored);
+    form.mark_stored(&stored);
     match judge(form, action, Some(&stored)) {
         Judged::Test(test, run) => {
             plans::change(&state, user.id, row.id, &test).await?;
@@ -207,17 +204,16 @@ enum Judged {
     Again(Box<PlanForm>, Vec<FieldError>),
 }
 
-/// A button that adds or removes a request shows the form again without judging it.
+/// A button that changes rows shows the form again without judging it.
 fn judge(mut form: PlanForm, action: FormAction, stored: Option<&PlanSpec>) -> Judged {
-    match action {
-        FormAction::Save | FormAction::Run => match forms::read(&form, stored) {
-            Ok(test) => Judged::Test(test, action == FormAction::Run),
-            Err(errors) => Judged::Again(Box::new(form), errors),
-        },
-        FormAction::AddRequest | FormAction::RemoveRequest(_) => {
-            form.apply(action);
-            Judged::Again(Box::new(form), Vec::new())
-        }
+    if let FormAction::Edit(edit) = action {
+        form.apply(edit);
+        return Judged::Again(Box::new(form), Vec::new());
+    }
+    form.drop_blank_rows();
+    match forms::read(&form, stored) {
+        Ok(test) => Judged::Test(test, action == FormAction::Run),
+        Err(errors) => Judged::Again(Box::new(form), errors),
     }
 }
 
