@@ -93,7 +93,7 @@ fn table(tests: &[TestRow]) -> AnyView {
                         <a href=format!("/tests/{}", t.id)>{t.name.clone()}</a>
                         <span class="sub break">{words::targets(&t.plan)}</span>
                     </th>
-                    <td>{words::load_sentence(t.plan.load, t.plan.duration_s)}</td>
+                    <td>{words::plan_sentence(&t.plan)}</td>
                     <td>{last.map_or_else(|| view! { <span class="muted">"never run"</span> }.into_any(), IntoAny::into_any)}</td>
                     <td class="num">{format::maybe(p95)}</td>
                     <td class="num">{format::count(t.runs)}</td>
@@ -141,7 +141,7 @@ pub fn render_one(chrome: &Chrome, page: &TestPage) -> String {
                     <form method="post" action=format!("{path}/copy")><button class="button quiet" type="submit">"Copy"</button></form>
                 </div>
             </div>
-            <p class="lead">{words::load_sentence(page.plan.load, page.plan.duration_s)}", requesting "<span class="break">{words::targets(&page.plan)}</span></p>
+            <p class="lead">{words::plan_sentence(&page.plan)}", requesting "<span class="break">{words::targets(&page.plan)}</span></p>
             {(!page.missing_hosts.is_empty()).then(|| missing(&page.missing_hosts))}
             <section>
                 <h2>"Runs"</h2>

@@ -10,7 +10,7 @@ use crate::chart::{report, table};
 use crate::format;
 use crate::islands::RunChart;
 use crate::ui::table::{facts, scroll};
-use crate::ui::words;
+use crate::ui::words::{self, request_name};
 
 /// Samples a drawn line may have per column of the widest drawing.
 const COLUMNS: usize = 900;
@@ -104,11 +104,26 @@ fn verdict(result: &ResultDoc) -> AnyView {
     if tone == Tone::Good && result.verdict.limited_by != LimitedBy::None {
         tone = Tone::Mixed;
     }
+    let broken = result.limits.iter().filter(|limit| !limit.held).count() as u64;
+    let judged = match (result.limits.len() as u64, broken) {
+        (0, _) => None,
+        (n, 0) => Some(("Passed", if n == 1 { "The limit held.".to_owned() } else { format!("All {n} limits held.") })),
+        (1, _) => Some(("Failed", "The limit was broken.".to_owned())),
+        (n, broken) => Some(("Failed", format!("{broken} of {n} limits were broken."))),
+    };
+    match judged {
+        Some(("Failed", _)) => tone = Tone::Bad,
+        // Whoever says what is good enough has said that this is.
+        Some(_) if tone == Tone::Bad => tone = Tone::Mixed,
+        _ => {}
+    }
     let (class, word, shape) = match tone {
         Tone::Good => ("verdict good", "Passed as planned", "M5 12.5l5 5l9-11"),
         Tone::Mixed => ("verdict warn", "Finished with remarks", "M12 5v9M12 18v.5"),
         Tone::Bad => ("verdict bad", "Failures", "M6 6l12 12M18 6l-12 12"),
     };
+    let word = judged.as_ref().map_or(word, |(word, _)| word);
+    let limits = judged.map(|(_, text)| format!("{text} "));
     let end = match result.end_reason {
         Some(EndReason::ErrorThreshold) => {
             Some("The run ended early: the share of errors reached the test's threshold.")
@@ -124,13 +139,40 @@ fn verdict(result: &ResultDoc) -> AnyView {
         <div class=class>
             <svg viewBox="0 0 24 24" width="32" height="32" aria-hidden="true" focusable="false"><path d=shape /></svg>
             <div>
-                <p class="verdict-line"><strong>{word}"."</strong>" "{sentence}" "{limit(result)}</p>
+                <p class="verdict-line"><strong>{word}"."</strong>" "{limits}{sentence}" "{limit(result)}</p>
+                {limits_kept(result)}
                 {end.map(|text| view! { <p>{text}</p> })}
                 {(!result.verdict.reasons.is_empty()).then(|| view! { <ul>{reasons}</ul> })}
             </div>
         </div>
     }
     .into_any()
+}
+
+/// Every limit, and what was measured.
+fn limits_kept(result: &ResultDoc) -> AnyView {
+    if result.limits.is_empty() {
+        return ().into_any();
+    }
+    let rows = result
+        .limits
+        .iter()
+        .map(|limit| {
+            let of = limit.request.map(|i| format!(" for {}", request_name(&result.plan, i))).unwrap_or_default();
+            let space = if limit.unit == "ms" { " " } else { "" };
+            let measured = match limit.value {
+                Some(value) => format!("{}{space}{} measured", format::number(value), limit.unit),
+                None => "nothing measured".to_owned(),
+            };
+            let (class, word) = if limit.held { ("kept", "✓ Kept") } else { ("broken", "✗ Broken") };
+            view! {
+                <li class=class>
+                    <strong>{word}</strong>": fails when "<code>{limit.text.clone()}</code><span class="break">{of}</span>" – "{measured}
+                </li>
+            }
+        })
+        .collect_view();
+    view! { <ul class="limits plain">{rows}</ul> }.into_any()
 }
 
 fn figures(result: &ResultDoc) -> AnyView {
@@ -430,11 +472,13 @@ fn requests(result: &ResultDoc) -> AnyView {
     let rows = result
         .requests
         .iter()
-        .map(|r| {
+        .enumerate()
+        .map(|(i, r)| {
+            let name = result.plan.requests.get(i).and_then(|r| r.name.clone());
             let rate = (r.ledger.finished() > 0).then(|| r.ledger.errors() as f64 / r.ledger.finished() as f64);
             view! {
                 <tr>
-                    <th scope="row"><code class="break">{format!("{} {}", r.method, r.url)}</code></th>
+                    <th scope="row">{name.map(|name| view! { <span class="break">{name}</span><br /> })}<code class="break">{format!("{} {}", r.method, r.url)}</code></th>
                     <td class="num">{format::count(r.ledger.sent)}</td>
                     <td class="num">{format::percent(rate)}</td>
                     <td class="num">{format::maybe(r.latency_ms.p50)}</td>

@@ -91,7 +91,7 @@ pub fn render(chrome: &Chrome, page: &RunPage) -> String {
     let head = Head {
         title: page.test_name.clone(),
         description: if page.is_public() {
-            format!("Load test report: {}", words::load_sentence(page.plan.load, page.plan.duration_s))
+            format!("Load test report: {}", words::plan_sentence(&page.plan))
         } else {
             String::new()
         },
@@ -106,7 +106,7 @@ pub fn render(chrome: &Chrome, page: &RunPage) -> String {
             <div class="page-head">
                 <div>
                     <h1 class="break">{page.test_name.clone()}</h1>
-                    <p class="run-line">{over.then(|| run_badge(page.state, page.position))} <span>{words::load_sentence(page.plan.load, page.plan.duration_s)}</span></p>
+                    <p class="run-line">{over.then(|| run_badge(page.state, page.position))} <span>{words::plan_sentence(&page.plan)}</span></p>
                 </div>
                 {(!page.is_public()).then(|| actions(page, over))}
             </div>
