@@ -143,16 +143,70 @@ async fn a_form_grows_and_shrinks_without_a_script() {
     let server = Server::start().await;
     let user = server.sign_up("anna").await;
     let mut form = short_test("http://127.0.0.1:9900/");
-    form.push(("action".into(), "add-request".into()));
+    form.push(("action".into(), "add:requests".into()));
     let reply = user.post_pairs("/tests", &form).await;
     assert_eq!((reply.status, reply.value_of("requests[0].url").as_deref()), (200, Some("http://127.0.0.1:9900/")));
     assert_eq!(reply.value_of("requests[1].url").as_deref(), Some(""));
     form.pop();
-    form.push(("action".into(), "remove-request-0".into()));
+    form.push(("action".into(), "remove:requests:0".into()));
     assert_eq!(
         user.post_pairs("/tests", &form).await.value_of("requests[0].url").as_deref(),
         Some("http://127.0.0.1:9900/")
     );
+    // Every list, and nothing of it is stored.
+    form.pop();
+    form.push(("requests[0].extract[0].name".into(), "half typ".into()));
+    for (action, field) in [
+        ("add:stages", "stages[0].to"),
+        ("add:limits", "limits[0].text"),
+        ("add:requests[0].extract", "requests[0].extract[1].name"),
+        ("add:requests[0].assert", "requests[0].assert[0].value"),
+        ("pattern:spike", "stages[4].to"),
+    ] {
+        form.push(("action".into(), action.into()));
+        let reply = user.post_pairs("/tests", &form).await;
+        assert_eq!((reply.status, reply.select(&format!("[name=\"{field}\"]")).len()), (200, 1), "{action}");
+        assert_eq!(reply.value_of("requests[0].extract[0].name").as_deref(), Some("half typ"), "{action}");
+        form.pop();
+    }
+    assert!(user.get("/tests").await.select("a[href^=\"/tests/0\"]").is_empty(), "nothing was stored");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_come_along_without_a_script() {
+    let server = Server::start().await;
+    let user = server.sign_up("anna").await;
+    let boundary = "b0undary";
+    let part = |name: &str, file: Option<&str>, value: &str| {
+        let file = file.map(|f| format!("; filename=\"{f}\"")).unwrap_or_default();
+        format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{value}\r\n")
+    };
+    let send = async |path: &str, fields: &[(String, String)], files: &[(&str, &str, &str)]| {
+        let mut body: String = fields.iter().map(|(name, value)| part(name, None, value)).collect();
+        body.extend(files.iter().map(|(name, file, value)| part(name, Some(file), value)));
+        body.push_str(&format!("--{boundary}--\r\n"));
+        let kind = format!("multipart/form-data; boundary={boundary}");
+        user.send(user.request("POST", path).header("origin", server.url()).header("content-type", kind).body(body)).await
+    };
+    let mut form = short_test("http://127.0.0.1:9900/{{user}}");
+    form.push(("requests[0].body_mode".into(), "file".into()));
+    let files =
+        [("requests[0].body_file", "a.bin", "\u{1}bytes"), ("data_file", "users.csv", "user,pin\nann,1\n"), ("x", "", "")];
+    // A button sends the files too, and the form keeps them.
+    form.push(("action".into(), "add:limits".into()));
+    let again = send("/tests", &form, &files).await;
+    assert_eq!((again.status, again.value_of("requests[0].body_base64").as_deref()), (200, Some("AWJ5dGVz")));
+    assert_eq!(again.value_of("data").as_deref(), Some("user,pin\nann,1\n"));
+    form.pop();
+    let test = send("/tests", &form, &files).await.location();
+    let page = user.get(&test).await;
+    assert!(page.body.contains("1 row of user, pin") && page.body.contains("body of 6 B"), "{}", page.body);
+    // A stored file is not sent back, and stays until another comes.
+    let edit = user.get(&format!("{test}/edit")).await;
+    assert!(!edit.body.contains("AWJ5dGVz") && edit.body.contains("is kept unless you choose another"));
+    form.push(("requests[0].stored".into(), "0".into()));
+    assert_eq!(send(&format!("{test}/edit"), &form, &[]).await.location(), test);
+    assert!(user.get(&test).await.body.contains("body of 6 B"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

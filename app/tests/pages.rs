@@ -186,7 +186,7 @@ fn the_form_comes_back_as_it_was_typed() {
     assert_eq!(select(&page, ".field-error").len(), 5, "one message a field");
     assert_eq!(select(&page, ".error-summary li").len(), 5);
     assert_eq!(select(&page, "details.advanced[open]").len(), 1, "an error in the folded part opens it");
-    assert_eq!(text(&page, "#f-requests-1-auth-password-hint"), "Kept as it is unless you type a new one.");
+    assert_eq!(text(&page, "#f-requests-1-auth-password-hint"), "Kept unless you type a new one.");
 }
 
 #[test]
@@ -200,6 +200,80 @@ fn the_form_says_what_will_be_sent_before_any_script_runs() {
         Some("save"),
         "return saves, it does not add a request"
     );
+}
+
+#[test]
+fn a_rich_form_unfolds_what_is_used_and_holds_no_secret() {
+    let html = pages::plan_form::render(&fixtures::chrome(true, "/tests/test-1/edit"), &fixtures::rich_test());
+    assert!(!html.contains("s3cret-pass"));
+    let page = Html::parse_document(&html);
+    let open = |id: &str| select(&page, &format!("#{id}[open]")).len();
+    for id in ["f-requests-0-headers-group", "f-requests-0-extract-group", "f-stages-group", "f-data-group", "f-limits-group"] {
+        assert_eq!(open(id), 1, "{id}");
+    }
+    for id in ["f-requests-0-cookies-group", "f-requests-1-headers-group", "f-advanced-group"] {
+        assert_eq!((open(id), select(&page, &format!("#{id}")).len()), (0, 1), "{id}");
+    }
+    assert_eq!(text(&page, "#f-requests-0-headers-group summary"), "Headers (2)");
+    assert_eq!(text(&page, "#f-stages-group > summary"), "Stages (4)");
+    assert_eq!(select(&page, "#f-requests-1-bearer")[0].value().attr("value"), Some("{{token}}"));
+    assert_eq!(select(&page, "#f-requests-2-bearer")[0].value().attr("value"), Some(""));
+    assert_eq!(text(&page, ".preview-headline"), "Up to 40 clients at once for 6 min");
+    // Every button that changes rows leads the focus to something that is there, or will be.
+    for button in select(&page, "button[data-edit]") {
+        assert!(button.value().attr("formaction").unwrap().contains("#"), "{:?}", button.value());
+        let name = button.value().attr("aria-label").map_or_else(|| button.text().collect(), str::to_owned);
+        assert!(name.chars().any(char::is_alphabetic), "a button without a name");
+    }
+    assert!(select(&page, "[tabindex]").iter().all(|e| e.value().attr("tabindex").unwrap().parse::<i32>().unwrap() <= 0));
+}
+
+#[test]
+fn a_rich_plan_is_told_in_words_without_secrets() {
+    let mut test = fixtures::test_page();
+    let mut spec = fixtures::rich_spec();
+    spec.order = oleada_engine::plan::scenario::Order::Weighted;
+    test.plan = oleada_engine::result::PlanDoc::of(&oleada_engine::plan::Plan::try_from(spec).unwrap());
+    let html = pages::plans::render_one(&fixtures::chrome(true, "/tests/test-1"), &test);
+    let page = Html::parse_document(&html);
+    let facts = text(&page, ".facts");
+    for words in [
+        "from 0 clients at once in 4 stages over 6 min",
+        "to 40 in 1 min, to 40 in 4 min, at once to 10, to 0 in 1 min",
+        "500 ms to 3 s after each reply",
+        "2 rows of user, pin; each client has one of its own",
+        "makes the request an error",
+        "errors>1%, which ends it at once; p99>2s for Look at a product",
+        "Log in POST http://shop.example/api/login",
+        "basic authentication, 2 conditions, the variables token, csrf from its reply and weight 1",
+        "a bearer token",
+    ] {
+        assert!(facts.contains(words), "{words}: {facts}");
+    }
+    for secret in ["s3cret-pass", "1111", "dark", "$.token"] {
+        assert!(!html.contains(secret), "{secret}");
+    }
+}
+
+#[test]
+fn limits_stand_on_top_of_the_report() {
+    let limit = |text: &str, held| oleada_engine::limit::LimitDoc {
+        text: text.into(),
+        request: None,
+        value: Some(if held { 120.0 } else { 340.5 }),
+        unit: "ms".into(),
+        held,
+    };
+    let verdict = |limits: Vec<oleada_engine::limit::LimitDoc>| {
+        let mut run = fixtures::run_page(RunState::Finished, 0.0);
+        run.result.as_mut().unwrap().limits = limits;
+        let page = Html::parse_document(&pages::run::render(&fixtures::chrome(true, "/runs/run-2"), &run));
+        (text(&page, ".verdict-line strong"), text(&page, ".limits li"), select(&page, ".verdict.bad").len())
+    };
+    let (word, rows, bad) = verdict(vec![limit("p95>300ms", true), limit("p99>300ms", false)]);
+    assert_eq!((word.as_str(), bad), ("Failed.", 1));
+    assert!(rows.contains("✓ Kept: fails when p95>300ms – 120 ms measured | ✗ Broken: fails when p99>300ms"), "{rows}");
+    assert_eq!((verdict(vec![limit("p95>300ms", true)]).0.as_str(), verdict(Vec::new()).0.as_str()), ("Passed.", "Passed as planned."));
 }
 
 #[test]

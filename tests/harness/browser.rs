@@ -163,6 +163,20 @@ impl Browser {
         Ok(self.client.execute(script, vec![]).await?)
     }
 
+    /// What the accessibility checks of axe find on this page, with everything unfolded; `axe` is its script.
+    ///
+    /// # Errors
+    /// If the script does not run.
+    pub async fn violations(&self, axe: &str) -> Result<Vec<String>> {
+        self.client.execute("for (const d of document.querySelectorAll('details')) d.open = true", vec![]).await?;
+        self.client.execute(axe, vec![]).await?;
+        let run = "const done = arguments[arguments.length - 1];
+            axe.run(document, { resultTypes: ['violations'] }).then(
+                (found) => done(found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => n.target.join(' ')).join(', ')}`)),
+                (error) => done([`axe did not run: ${error}`]));";
+        Ok(serde_json::from_value(self.client.execute_async(run, vec![]).await?)?)
+    }
+
     /// Errors that the page wrote to its console since the last call, such as broken scripts and refused styles.
     pub async fn console_errors(&self) -> Result<Vec<String>> {
         let entries = self.client.issue_cmd(ConsoleLog).await?;

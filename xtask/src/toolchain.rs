@@ -16,6 +16,8 @@ const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 const DEBIAN_LINKER: &str = "/usr/bin/wasm-ld-19";
 /// npm's package of wasm-opt, pinned: another version writes other bytes.
 const BINARYEN: &str = "binaryen@132.0.0";
+/// npm's package of the accessibility checks, pinned: another version finds other things.
+const AXE: &str = "axe-core@4.10.3";
 
 /// Which compiler makes the browser bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -130,23 +132,7 @@ pub fn wasm_opt() -> Option<PathBuf> {
         return None;
     };
     say::step("setup", format_args!("installing wasm-opt into target/tools (npm install {BINARYEN})"));
-    let installed = std::fs::create_dir_all(&folder).map_err(Into::into).and_then(|()| {
-        let mut command = exec::command(npm);
-        command
-            .args([
-                "install",
-                "--no-save",
-                "--no-audit",
-                "--no-fund",
-                "--no-package-lock",
-                "--loglevel=error",
-                "--prefix",
-            ])
-            .arg(&folder)
-            .arg(BINARYEN);
-        exec::quiet(&mut command)
-    });
-    match installed {
+    match npm_install(npm, &folder, BINARYEN) {
         Ok(_) if exec::is_program(&program) => Some(program),
         Ok(_) => {
             say::step("setup", "npm installed binaryen, but without a wasm-opt; going on without");
@@ -157,6 +143,30 @@ pub fn wasm_opt() -> Option<PathBuf> {
             None
         }
     }
+}
+
+/// Installs one package into a folder of its own: npm removes what it did not install itself.
+fn npm_install(npm: PathBuf, folder: &Path, package: &str) -> Result<String> {
+    std::fs::create_dir_all(folder)?;
+    let mut command = exec::command(npm);
+    command
+        .args(["install", "--no-save", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", "--prefix"])
+        .arg(folder)
+        .arg(package);
+    exec::quiet(&mut command)
+}
+
+/// The script of the accessibility checks; installed with npm into target/tools where it is missing.
+fn axe() -> Option<PathBuf> {
+    let folder = exec::target().join("tools/axe");
+    let script = folder.join("node_modules/axe-core/axe.min.js");
+    if !script.exists() {
+        say::step("setup", format_args!("installing axe into target/tools (npm install {AXE})"));
+        if let Err(error) = npm_install(exec::find("npm")?, &folder, AXE) {
+            say::step("setup", format_args!("going on without axe: {error:#}"));
+        }
+    }
+    script.exists().then_some(script)
 }
 
 /// A program that tests use, and how they learn of it.
@@ -200,7 +210,7 @@ const YAWS: Tool =
 
 /// What tests find on this machine.
 pub struct TestTools {
-    /// Variables to set for the tests, with the programs they name.
+    /// Variables to set for the tests, with the programs and scripts they name.
     pub programs: Vec<(&'static str, PathBuf)>,
     /// The folder with PostgreSQL's `initdb` and `postgres`.
     pub postgres: Option<PathBuf>,
@@ -229,6 +239,10 @@ pub fn for_tests(with_yaws: bool) -> Result<TestTools> {
             Some(program) => programs.push((tool.variable, program)),
             None => missing.push(format!("{} (needs {})", tool.purpose, tool.packages.join(", "))),
         }
+    }
+    match axe() {
+        Some(script) => programs.push(("OLEADA_TEST_AXE", script)),
+        None => missing.push("checks of accessibility (needs npm)".to_owned()),
     }
     let postgres = postgres_programs();
     if postgres.is_none() {

@@ -272,7 +272,7 @@ fn figures(runs: &[ComparedRun]) -> AnyView {
             <tbody>{body(&rows)}</tbody>
         </table>
     };
-    scroll("Figures side by side", table.into_any())
+    scroll("Table of figures side by side", table.into_any())
 }
 
 fn curves(runs: &[ComparedRun]) -> AnyView {

@@ -296,6 +296,18 @@ fn add_id(list: List) -> String {
     format!("add-{}", field_id(&list.field()))
 }
 
+/// A folded part of a request.
+struct Group {
+    open: bool,
+    view: AnyView,
+}
+
+/// What is in use first, so that the rest stands together in a line.
+fn in_use_first(groups: [Group; 8]) -> AnyView {
+    let (open, folded): (Vec<Group>, Vec<Group>) = groups.into_iter().partition(|group| group.open);
+    open.into_iter().chain(folded).map(|group| group.view).collect_view().into_any()
+}
+
 impl Form<'_> {
     /// Whether a field whose name begins so is faulty.
     fn faulty(&self, prefixes: &[&str]) -> bool {
@@ -339,10 +351,10 @@ impl Form<'_> {
         let after = if n == 1 { add_id(list) } else { row_id(list, i.saturating_sub(1)) };
         view! {
             <div class="row-buttons">
-                {(i > 0).then(|| self.edit(Edit::Up(list, i), "icon-button", "↑", aria("Move up:"), &row_id(list, i - 1), format!("{what} {number} is number {i} now.")))}
-                {(i + 1 < n).then(|| self.edit(Edit::Down(list, i), "icon-button", "↓", aria("Move down:"), &row_id(list, i + 1), format!("{what} {number} is number {} now.", number + 1)))}
-                {(list == List::Requests && n < list.most()).then(|| self.edit(Edit::Copy(list, i), "icon-button", "Copy", aria("Copy"), &row_id(list, i + 1), format!("{what} {number} was copied.")))}
-                {(n > least).then(|| self.edit(Edit::Remove(list, i), "icon-button", "Remove", aria("Remove"), &after, format!("{what} {number} was removed.")))}
+                {(i > 0).then(|| self.edit(Edit::Up(list, i), "row-button", "↑", aria("Move up:"), &row_id(list, i - 1), format!("{what} {number} is number {i} now.")))}
+                {(i + 1 < n).then(|| self.edit(Edit::Down(list, i), "row-button", "↓", aria("Move down:"), &row_id(list, i + 1), format!("{what} {number} is number {} now.", number + 1)))}
+                {(list == List::Requests && n < list.most()).then(|| self.edit(Edit::Copy(list, i), "row-button", "Copy", aria("Copy"), &row_id(list, i + 1), format!("{what} {number} was copied.")))}
+                {(n > least).then(|| self.edit(Edit::Remove(list, i), "row-button", "Remove", aria("Remove"), &after, format!("{what} {number} was removed.")))}
             </div>
         }
         .into_any()
@@ -418,24 +430,24 @@ impl Form<'_> {
                     }.view(errors)}
                 </div>
                 {(n > 1).then(|| view! { <div class=class>{number(&weight, "Weight", limits::WEIGHT, "Twice the weight is drawn twice as often.", &row.weight, errors)}</div> })}
-                <div class="groups">
-                    {self.group(index, "name", "Name", 0, !row.name.trim().is_empty(), || {
+                <div class="groups">{in_use_first([
+                    self.group(index, "name", "Name", 0, !row.name.trim().is_empty(), || {
                         Field { name: &name("name"), label: "Name", hint: "What the report calls it; else its method and address.".to_owned(), value: &row.name, placeholder: "Log in", ..Field::default() }.view(errors)
-                    })}
-                    {self.group(index, "query", "Parameters", lines(&row.query), false, || {
+                    }),
+                    self.group(index, "query", "Parameters", lines(&row.query), false, || {
                         text_area(&name("query"), "Parameters", "Added to the address and escaped, one a line: page=2. \\n stands for a line break.", 3, &row.query, errors)
-                    })}
-                    {self.group(index, "headers", "Headers", lines(&row.headers), false, || {
+                    }),
+                    self.group(index, "headers", "Headers", lines(&row.headers), false, || {
                         text_area(&name("headers"), "Headers", "One a line: Accept-Language: en", 3, &row.headers, errors)
-                    })}
-                    {self.group(index, "cookies", "Cookies", lines(&row.cookies), false, || {
+                    }),
+                    self.group(index, "cookies", "Cookies", lines(&row.cookies), false, || {
                         text_area(&name("cookies"), "Cookies", "One a line: theme=dark. Cookies that the target sets are sent back by themselves.", 2, &row.cookies, errors)
-                    })}
-                    {self.body(index, row)}
-                    {self.sign_in(index, row)}
-                    {self.extracts(index, row)}
-                    {self.asserts(index, row)}
-                </div>
+                    }),
+                    self.body(index, row),
+                    self.sign_in(index, row),
+                    self.extracts(index, row),
+                    self.asserts(index, row),
+                ])}</div>
                 {row.stored.map(|i| view! { <input type="hidden" name=name("stored") value=i.to_string() /> })}
             </div>
         }
@@ -443,19 +455,21 @@ impl Form<'_> {
     }
 
     /// A folded part of a request; open where it is used or faulty.
-    fn group(&self, index: usize, part: &str, words: &str, n: usize, used: bool, inside: impl FnOnce() -> AnyView) -> AnyView {
+    fn group(&self, index: usize, part: &str, words: &str, n: usize, used: bool, inside: impl FnOnce() -> AnyView) -> Group {
         let field = format!("requests[{index}].{part}");
         let open = used || n > 0 || self.faulty(&[&field]);
-        view! {
-            <details class="group" id=format!("{}-group", field_id(&field)) open=open>
+        // Its only label says what the summary says.
+        let class = if matches!(part, "name" | "query" | "headers" | "cookies") { "group lone" } else { "group" };
+        let view = view! {
+            <details class=class id=format!("{}-group", field_id(&field)) open=open>
                 <summary>{counted(words, n)}</summary>
                 <div class="group-body">{inside()}</div>
             </details>
-        }
-        .into_any()
+        };
+        Group { open, view: view.into_any() }
     }
 
-    fn body(&self, index: usize, row: &RequestForm) -> AnyView {
+    fn body(&self, index: usize, row: &RequestForm) -> Group {
         let errors = self.errors;
         let name = |part: &str| format!("requests[{index}].{part}");
         let (body, mode, form, content_type, body_file) =
@@ -504,7 +518,7 @@ impl Form<'_> {
         })
     }
 
-    fn sign_in(&self, index: usize, row: &RequestForm) -> AnyView {
+    fn sign_in(&self, index: usize, row: &RequestForm) -> Group {
         let errors = self.errors;
         let name = |part: &str| format!("requests[{index}].{part}");
         let kind = row.auth_kind();
@@ -514,7 +528,7 @@ impl Form<'_> {
             _ => "Sign-in",
         };
         let kept = |stored: bool| if stored { "Kept unless you type a new one." } else { "Sent as typed; not shown again." };
-        let kinds = &[("none", "None"), ("basic", "User name and password (basic)"), ("bearer", "Token (bearer)")];
+        let kinds = &[("none", "No sign-in"), ("basic", "User name and password (basic)"), ("bearer", "Token (bearer)")];
         let used = kind != "none" || self.faulty(&[&name("bearer")]);
         self.group(index, "auth", words, 0, used, || {
             view! {
@@ -533,7 +547,7 @@ impl Form<'_> {
         })
     }
 
-    fn extracts(&self, index: usize, row: &RequestForm) -> AnyView {
+    fn extracts(&self, index: usize, row: &RequestForm) -> Group {
         let (list, n) = (List::Extract(index), row.extract.len());
         let one = |(i, extract): (usize, &ExtractForm)| {
             let name = |part: &str| format!("{}[{i}].{part}", list.field());
@@ -559,7 +573,7 @@ impl Form<'_> {
         })
     }
 
-    fn asserts(&self, index: usize, row: &RequestForm) -> AnyView {
+    fn asserts(&self, index: usize, row: &RequestForm) -> Group {
         let (list, n) = (List::Assert(index), row.assert.len());
         let one = |(i, assert): (usize, &AssertForm)| {
             let name = |part: &str| format!("{}[{i}].{part}", list.field());

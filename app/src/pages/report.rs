@@ -426,7 +426,7 @@ fn statuses(result: &ResultDoc) -> AnyView {
             <tbody>{rows}</tbody>
         </table>
     };
-    view! { <section aria-labelledby="statuses-title"><h2 id="statuses-title">"Answers by status"</h2>{scroll("Answers by status", table.into_any())}</section> }.into_any()
+    view! { <section aria-labelledby="statuses-title"><h2 id="statuses-title">"Answers by status"</h2>{scroll("Table of answers by status", table.into_any())}</section> }.into_any()
 }
 
 fn phases(result: &ResultDoc) -> AnyView {

@@ -491,6 +491,203 @@ mod tests {
         assert_eq!(read(&form, None).unwrap().name, "http://127.0.0.1:9900/x");
     }
 
+    /// Fields as the browser sends them, over a form that is good.
+    fn form_with(pairs: &[(&str, &str)]) -> PlanForm {
+        let base = [("load", "per_test"), ("per_test", "5"), ("duration_s", "1"), ("requests[0].url", "http://a.test/")];
+        let base = base.into_iter().chain([("requests[0].method", "GET")]);
+        let pairs = base.chain(pairs.iter().copied()).map(|(n, v)| (n.to_owned(), v.to_owned()));
+        PlanForm::from_pairs(pairs).0
+    }
+
+    /// Puts a value into a plan's JSON at a pointer, making what is missing on the way.
+    fn json_with(path: &str, value: serde_json::Value, load: serde_json::Value) -> serde_json::Value {
+        let mut plan = serde_json::json!({
+            "load": load, "duration_s": 1, "requests": [{ "url": "http://a.test/" }],
+        });
+        let mut at = &mut plan;
+        for part in path.split('/') {
+            at = match part.parse::<usize>() {
+                Ok(index) => {
+                    if at.is_null() {
+                        *at = serde_json::json!([]);
+                    }
+                    let list = at.as_array_mut().unwrap();
+                    list.resize(list.len().max(index + 1), serde_json::Value::Null);
+                    &mut list[index]
+                }
+                Err(_) => &mut at[part],
+            };
+        }
+        *at = value;
+        plan
+    }
+
+    #[test]
+    fn every_bounded_field_is_refused_beyond_its_bound_in_the_form_and_in_json() {
+        use serde_json::{Value, json};
+        let long = |n: usize| "x".repeat(n);
+        let (per_test, rate) = (json!({"type": "per_test", "clients": 5}), json!({"type": "per_second", "rate": 5}));
+        let maintain = json!({"type": "maintain", "from": 1, "to": 5});
+        let fixed = json!({"type": "fixed_count", "requests": 5, "clients": 1});
+        let lines = |n: usize, line: &str| vec![line; n].join("\n");
+        let pairs = |n: usize| Value::Array(vec![json!(["a", "b"]); n]);
+        // The load, the fields of the form, where it stands in JSON and what, the field that is named (and how the form calls it), and
+        // the sentence.
+        type Row<'a> = (&'a Value, Vec<(&'a str, String)>, &'a str, Value, &'a str, String);
+        let bound = |bound: Bound| bound.sentence();
+        let least = |bound: Bound, min: f64| Bound { min, ..bound }.sentence();
+        let text = |n: f64| format!("{n}");
+        let mut rows: Vec<Row<'_>> = vec![
+            (&per_test, vec![("per_test", "1e10".into())], "load/clients", json!(10_000_000_000_u64), "per_test", bound(limits::PER_TEST)),
+            (&rate, vec![("load", "per_second".into()), ("rate", "1e7".into())], "load/rate", json!(1e7), "rate", bound(limits::RATE)),
+            (&maintain, vec![("load", "maintain".into()), ("from", "100001".into())], "load/from", json!(100_001), "from", bound(limits::FROM)),
+            (&maintain, vec![("load", "maintain".into()), ("to", "100001".into())], "load/to", json!(100_001), "to", bound(limits::TO)),
+            (&fixed, vec![("load", "fixed_count".into()), ("requests", "1e10".into())], "load/requests", json!(10_000_000_000_u64), "requests", bound(limits::REQUESTS)),
+            (&fixed, vec![("load", "fixed_count".into()), ("clients", "100001".into())], "load/clients", json!(100_001), "clients", bound(limits::CLIENTS)),
+            (&rate, vec![("load", "per_second".into()), ("stages[0].duration_s", "86401".into()), ("stages[0].to", "1".into())], "stages/0", json!({"duration_s": 86_401, "to": 1}), "stages[0].duration_s", least(limits::DURATION_S, 0.0)),
+            (&rate, vec![("load", "per_second".into()), ("stages[0].duration_s", "1".into()), ("stages[0].to", "1e7".into())], "stages/0", json!({"duration_s": 1, "to": 1e7}), "stages[0].to", least(limits::RATE, 0.0)),
+            (&per_test, vec![("think_least_ms", "3600001".into())], "think", json!({"least_ms": 3_600_001, "most_ms": 3_600_001}), "think", bound(limits::PAUSE_MS)),
+            (&maintain, vec![("load", "maintain".into()), ("pacing_least_ms", "3600001".into())], "pacing", json!({"least_ms": 3_600_001, "most_ms": 3_600_001}), "pacing", bound(limits::PAUSE_MS)),
+            (&per_test, vec![("requests[0].weight", "1000001".into())], "requests/0/weight", json!(1_000_001), "requests[0].weight", bound(limits::WEIGHT)),
+            (&per_test, vec![("requests[0].name", long(limits::NAME_CHARS + 1))], "requests/0/name", json!(long(limits::NAME_CHARS + 1)), "requests[0].name", "must be at most 200 characters".into()),
+            (&per_test, vec![("requests[0].url", format!("http://a.test/{}", long(limits::URL_BYTES)))], "requests/0/url", json!(format!("http://a.test/{}", long(limits::URL_BYTES))), "requests[0].url", "8".into()),
+            (&per_test, vec![("requests[0].headers", lines(limits::HEADERS + 1, "A: b"))], "requests/0/headers", pairs(limits::HEADERS + 1), "requests[0].headers", "may hold at most 100 headers".into()),
+            (&per_test, vec![("requests[0].query", lines(limits::HEADERS + 1, "a=b"))], "requests/0/query", pairs(limits::HEADERS + 1), "requests[0].query", "may hold at most 100 parameters".into()),
+            (&per_test, vec![("requests[0].cookies", lines(limits::HEADERS + 1, "a=b"))], "requests/0/cookies", pairs(limits::HEADERS + 1), "requests[0].cookies", "may hold at most 100 cookies".into()),
+            (&per_test, vec![("requests[0].form", lines(limits::HEADERS + 1, "a=b"))], "requests/0/form", pairs(limits::HEADERS + 1), "requests[0].form", "may hold at most 100 fields".into()),
+            (&per_test, vec![("requests[0].body", long(limits::BODY_BYTES + 1))], "requests/0/body", json!(long(limits::BODY_BYTES + 1)), "requests[0].body", "is larger than 1 MB".into()),
+            (&per_test, vec![("requests[0].body_base64", "AAAA".repeat(limits::BODY_BYTES / 3 + 2))], "requests/0/body_base64", json!("AAAA".repeat(limits::BODY_BYTES / 3 + 2)), "requests[0].body_base64", "is larger than 1 MB".into()),
+            (&per_test, vec![("requests[0].auth_user", long(limits::CREDENTIAL_BYTES + 1))], "requests/0/basic_auth", json!({"user": long(limits::CREDENTIAL_BYTES + 1), "password": ""}), "requests[0].basic_auth", "must be at most 1,024 bytes".into()),
+            (&per_test, vec![("requests[0].extract[0].name", long(limits::VARIABLE_NAME_BYTES + 1)), ("requests[0].extract[0].from", "header".into()), ("requests[0].extract[0].what", "x".into())], "requests/0/extract/0", json!({"name": long(limits::VARIABLE_NAME_BYTES + 1), "what": "x"}), "requests[0].extract[0].name", "has a name that cannot be a variable".into()),
+            (&per_test, vec![("requests[0].extract[0].name", "x".into()), ("requests[0].extract[0].from", "header".into()), ("requests[0].extract[0].what", long(limits::EXPRESSION_BYTES + 1))], "requests/0/extract/0", json!({"name": "x", "what": long(limits::EXPRESSION_BYTES + 1)}), "requests[0].extract[0].what", "longer than 2000 bytes".into()),
+            (&per_test, vec![("requests[0].assert[0].on", "body".into()), ("requests[0].assert[0].is", "contains".into()), ("requests[0].assert[0].value", long(limits::EXPRESSION_BYTES + 1))], "requests/0/assert/0", json!({"on": "body", "is": "contains", "value": long(limits::EXPRESSION_BYTES + 1)}), "requests[0].assert[0].value", "longer than 2000 bytes".into()),
+            (&per_test, vec![("data", format!("a\n{}", lines(limits::DATA_ROWS + 1, "1")))], "data", json!({"columns": ["a"], "rows": vec![["1"]; limits::DATA_ROWS + 1]}), "data", "must have 1 to 100000 rows".into()),
+            (&per_test, vec![("data", format!("{}\n1", (0..=limits::DATA_COLUMNS).map(|n| format!("c{n}")).collect::<Vec<_>>().join(",")))], "data", json!({"columns": (0..=limits::DATA_COLUMNS).map(|n| format!("c{n}")).collect::<Vec<_>>(), "rows": [["1"]]}), "data", "must have 1 to 50 columns".into()),
+            (&per_test, vec![("limits[0].text", "p95>1ms".into()), ("limits[0].request", "7".into())], "limits/0", json!({"condition": "p95>1ms", "request": 7}), "limits[0].request", "must be one of the test's requests".into()),
+        ];
+        for (name, of) in [
+            ("timeout_ms", limits::TIMEOUT_MS),
+            ("idle_timeout_ms", limits::IDLE_TIMEOUT_MS),
+            ("error_threshold", limits::ERROR_THRESHOLD),
+            ("warm_up_s", limits::WARM_UP_S),
+            ("max_rate_missed", limits::MAX_RATE_MISSED),
+            ("max_clients", limits::MAX_CLIENTS),
+            ("duration_s", limits::DURATION_S),
+        ] {
+            let over = of.max + 1.0;
+            let number = if name == "max_clients" { json!(over as u64) } else { json!(over) };
+            rows.push((&per_test, vec![(name, text(over))], name, number, name, bound(of)));
+        }
+        for (list, row, most) in [
+            ("stages", json!({"duration_s": 1, "to": 1}), limits::STAGES),
+            ("limits", json!({"condition": "p95>1ms"}), limits::LIMITS),
+            ("requests", json!({"url": "http://a.test/"}), limits::REQUEST_LIST),
+            ("requests[0].extract", json!({"name": "x", "what": "y"}), limits::EXTRACTS),
+            ("requests[0].assert", json!({"on": "status", "is": "equals", "value": "200"}), limits::ASSERTIONS),
+        ] {
+            let many = Value::Array(vec![row.clone(); most + 1]);
+            let path = list.replace("[0].", "/0/");
+            let load = if list == "stages" { &rate } else { &per_test };
+            let plan = json_with(&path, many, load.clone());
+            let spec: PlanSpec = serde_json::from_value(plan).unwrap();
+            let said = Plan::try_from(spec.clone()).unwrap_err().0;
+            assert!(said.iter().any(|e| e.field == list && e.message.contains(&most.to_string())), "{list}: {said:?}");
+            let shown = read(&PlanForm::from_spec("t", "", &spec), None).unwrap_err();
+            let form_field = if list == "requests" { "request_list" } else { list };
+            assert!(shown.iter().any(|e| e.field == form_field), "{list}: {shown:?}");
+        }
+        let renamed = |field: &str| {
+            field
+                .replace(".basic_auth", ".auth_user")
+                .replace(".body_base64", ".body_file")
+                .replace("think", "think_least_ms")
+                .replace("pacing", "pacing_least_ms")
+        };
+        for (load, pairs, path, value, field, sentence) in rows {
+            let shown: Vec<_> = pairs.iter().map(|(n, v)| (*n, v.as_str())).collect();
+            let form = form_with(&shown);
+            let errors = read(&form, None).unwrap_err();
+            let page = oleada_app::pages::plan_form::TestFormPage { id: None, form, errors, hosts: Vec::new() };
+            let html = oleada_app::pages::plan_form::render(&oleada_app::Chrome::default(), &page);
+            let page = scraper::Html::parse_document(&html);
+            let id = oleada_app::ui::form::field_id(&renamed(field));
+            let beside = page.select(&scraper::Selector::parse(&format!("#{id}-error")).unwrap()).next();
+            let said: String = beside.unwrap_or_else(|| panic!("{field}: nothing beside it: {:?}", errors_of(&page))).text().collect();
+            assert!(said.contains(&sentence), "{field}: {said}");
+            let spec: PlanSpec = serde_json::from_value(json_with(path, value, load.clone())).unwrap();
+            let said = Plan::try_from(spec).unwrap_err().0;
+            assert!(said.iter().any(|e| e.field == field && e.message.contains(&sentence)), "{field}: {said:?}");
+        }
+    }
+
+    fn errors_of(page: &scraper::Html) -> Vec<String> {
+        let all = scraper::Selector::parse(".field-error, .error-summary li").unwrap();
+        page.select(&all).map(|e| e.text().collect()).collect()
+    }
+
+    #[test]
+    fn a_plan_with_everything_comes_through_the_form_unchanged() {
+        let plan = Plan::try_from(
+            serde_json::from_value::<PlanSpec>(serde_json::json!({
+                "load": { "type": "maintain", "from": 0, "to": 0 }, "duration_s": null,
+                "stages": [{ "duration_s": 1, "to": 4 }, { "duration_s": 0.5, "to": 0 }],
+                "order": "weighted", "think": { "least_ms": 5, "most_ms": 9 }, "pacing": { "least_ms": 20, "most_ms": 20 },
+                "data": { "columns": ["user", "pin"], "rows": [["a,b", " 1\n\"2\""], ["", ""]], "order": "unique", "at_end": "stop" },
+                "assertion_failure": "error", "warm_up_s": 2,
+                "limits": [{ "condition": "p95>300ms" }, { "condition": "errors>1%", "request": 1, "stop": true }],
+                "requests": [
+                    { "method": "POST", "url": "http://a.test/{{user}}", "name": "Log in", "weight": 3,
+                      "query": [["q=1", "a\nb\\"]], "headers": [["X-Id", "{{$uuid}}"]], "cookies": [["c", "d"]],
+                      "body": "{}", "content_type": "application/json", "basic_auth": { "user": "u", "password": "geheim" },
+                      "extract": [{ "name": "t", "from": "css", "what": "input", "attribute": "value" }],
+                      "assert": [{ "on": "header", "what": "X", "is": "exists" }, { "on": "time", "is": "below", "value": "5" }] },
+                    { "url": "http://a.test/", "body_base64": "AP8=", "bearer": "geheim" },
+                    { "method": "POST", "url": "http://a.test/", "form": [["a", "b"]], "bearer": "{{t}}" },
+                ],
+            }))
+            .unwrap(),
+        )
+        .unwrap();
+        let mut form = PlanForm::from_spec("t", "", plan.spec());
+        assert_eq!(read(&form, Some(plan.spec())).map(|test| test.plan), Ok(plan.clone()));
+        // Secrets and files follow their rows.
+        form.apply("up:requests:1".parse().unwrap());
+        let moved = read(&form, Some(plan.spec())).unwrap().plan;
+        assert_eq!(moved.spec().requests[0], plan.spec().requests[1]);
+        assert_eq!(moved.spec().limits[1].request, Some(0));
+        // Another kind of sign-in forgets what was stored.
+        form.requests[0].auth = "none".into();
+        assert_eq!(read(&form, Some(plan.spec())).unwrap().plan.spec().requests[0].bearer, None);
+    }
+
+    #[test]
+    fn what_belongs_to_another_choice_is_not_read() {
+        let form = form_with(&[
+            ("stages[0].to", "x"),
+            ("pacing_least_ms", "x"),
+            ("requests[0].body_mode", "none"),
+            ("requests[0].body", "b"),
+            ("requests[0].auth", "none"),
+            ("requests[0].auth_user", "u"),
+        ]);
+        let spec = PlanSpec::from(read(&form, None).unwrap().plan);
+        assert_eq!((spec.stages.len(), spec.pacing, &spec.requests[0].body), (0, None, &None));
+        assert_eq!(spec.requests[0].basic_auth, None);
+        let wanting = form_with(&[
+            ("requests[0].body_mode", "file"),
+            ("requests[0].auth", "bearer"),
+            ("think_most_ms", "5"),
+            ("limits[0].text", "p94"),
+            ("requests[0].query", "page"),
+        ]);
+        let mut found = fields(&wanting);
+        found.sort();
+        assert_eq!(
+            found,
+            ["limits[0].text", "requests[0].bearer", "requests[0].body_file", "requests[0].query", "think_least_ms"]
+        );
+    }
+
     #[test]
     fn a_stored_password_is_kept_until_another_is_typed() {
         let mut form = good();
