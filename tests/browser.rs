@@ -136,7 +136,9 @@ async fn rows_of_the_form_change_without_a_reload() {
     browser.click("#f-requests-0-body-group summary").await.unwrap();
     browser.script("document.querySelector('#f-requests-0-body-mode').value = 'text'").await.unwrap();
     browser.fill("requests[0].body", "{\"a\": {{id}},").await.unwrap();
-    let note = |text: &str| format!("return document.querySelector('#f-requests-0-body-note').textContent.startsWith('{text}')");
+    let note = |text: &str| {
+        format!("return document.querySelector('#f-requests-0-body-note').textContent.startsWith('{text}')")
+    };
     browser.wait_until("not JSON", &note("This is not JSON")).await.unwrap();
     browser.fill("requests[0].body", "{\"a\": {{id}}, \"b\": \"{{$uuid}}\"}").await.unwrap();
     browser.wait_until("JSON", &note("This is JSON")).await.unwrap();
@@ -179,7 +181,10 @@ async fn pages_have_no_known_barrier() {
     browser.wait_until("run page", "return /^\\/runs\\/./.test(location.pathname)").await.unwrap();
     browser.wait("form[action$='/share']").await.unwrap();
     let run = browser.path().await.unwrap();
-    let test = browser.script("return document.querySelector('main a[href^=\"/tests/\"]').getAttribute('href')").await.unwrap();
+    let test = browser
+        .script("return document.querySelector('main a[href^=\"/tests/\"]').getAttribute('href')")
+        .await
+        .unwrap();
     let test = test.as_str().unwrap().to_owned();
     browser.open(&at(&test)).await.unwrap();
     browser.click(&format!("form[action='{test}/run'] button")).await.unwrap();

@@ -186,12 +186,16 @@ async fn files_come_along_without_a_script() {
         body.extend(files.iter().map(|(name, file, value)| part(name, Some(file), value)));
         body.push_str(&format!("--{boundary}--\r\n"));
         let kind = format!("multipart/form-data; boundary={boundary}");
-        user.send(user.request("POST", path).header("origin", server.url()).header("content-type", kind).body(body)).await
+        user.send(user.request("POST", path).header("origin", server.url()).header("content-type", kind).body(body))
+            .await
     };
     let mut form = short_test("http://127.0.0.1:9900/{{user}}");
     form.push(("requests[0].body_mode".into(), "file".into()));
-    let files =
-        [("requests[0].body_file", "a.bin", "\u{1}bytes"), ("data_file", "users.csv", "user,pin\nann,1\n"), ("x", "", "")];
+    let files = [
+        ("requests[0].body_file", "a.bin", "\u{1}bytes"),
+        ("data_file", "users.csv", "user,pin\nann,1\n"),
+        ("x", "", ""),
+    ];
     // A button sends the files too, and the form keeps them.
     form.push(("action".into(), "add:limits".into()));
     let again = send("/tests", &form, &files).await;

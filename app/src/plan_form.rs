@@ -536,11 +536,8 @@ impl PlanForm {
         let peak = ends.filter_map(|text| number(text)).fold(0.0, f64::max);
         let peak = if peak > 0.0 { peak.min(bound.max) } else { bound.default };
         let lengths: f64 = self.stages.iter().filter_map(|stage| number(&stage.duration_s)).sum();
-        let length = if lengths > 0.0 {
-            lengths
-        } else {
-            number(&self.duration_s).unwrap_or(limits::DURATION_S.default)
-        };
+        let length =
+            if lengths > 0.0 { lengths } else { number(&self.duration_s).unwrap_or(limits::DURATION_S.default) };
         let length = length.min(limits::DURATION_S.max);
         // Clients are whole, and at least one of them is there.
         let level = |share: f64| if clients { (peak * share).round().max(1.0) } else { rounded(peak * share) };
@@ -800,12 +797,7 @@ fn extract_form(spec: &Extract) -> ExtractForm {
 }
 
 fn assert_form(spec: &Assertion) -> AssertForm {
-    AssertForm {
-        on: spec.on.to_string(),
-        what: spec.what.clone(),
-        is: spec.is.to_string(),
-        value: spec.value.clone(),
-    }
+    AssertForm { on: spec.on.to_string(), what: spec.what.clone(), is: spec.is.to_string(), value: spec.value.clone() }
 }
 
 fn pause_form(pause: Option<Pause>) -> [String; 2] {
@@ -864,7 +856,8 @@ pub fn data_text(data: &DataSpec) -> String {
             if n > 0 {
                 text.push(',');
             }
-            let quoted = value.contains([',', '"', '\n', '\r']) || value.trim() != value || row.len() == 1 && value.is_empty();
+            let quoted =
+                value.contains([',', '"', '\n', '\r']) || value.trim() != value || row.len() == 1 && value.is_empty();
             if quoted {
                 text.push('"');
                 text.push_str(&value.replace('"', "\"\""));
@@ -971,7 +964,8 @@ mod tests {
             form.apply(Edit::Add(List::Requests));
             form.requests.last_mut().unwrap().name = name.into();
         }
-        form.limits = ["", "2", "1"].map(|request| LimitForm { request: request.into(), ..LimitForm::default() }).into();
+        form.limits =
+            ["", "2", "1"].map(|request| LimitForm { request: request.into(), ..LimitForm::default() }).into();
         let about = |form: &PlanForm| form.limits.iter().map(|l| l.request.clone()).collect::<Vec<_>>();
         form.apply(Edit::Up(List::Requests, 2));
         assert_eq!((form.requests[1].name.as_str(), about(&form)), ("c", vec!["".into(), "1".into(), "2".into()]));
@@ -984,16 +978,21 @@ mod tests {
     #[test]
     fn patterns_have_the_height_and_length_of_the_form() {
         let stages = |form: &PlanForm| {
-            form.stages.iter().map(|s| (s.duration_s.parse().unwrap(), s.to.parse().unwrap())).collect::<Vec<(f64, f64)>>()
+            form.stages
+                .iter()
+                .map(|s| (s.duration_s.parse().unwrap(), s.to.parse().unwrap()))
+                .collect::<Vec<(f64, f64)>>()
         };
-        let mut form = PlanForm { load: "maintain".into(), to: "30".into(), duration_s: "100".into(), ..PlanForm::default() };
+        let mut form =
+            PlanForm { load: "maintain".into(), to: "30".into(), duration_s: "100".into(), ..PlanForm::default() };
         form.apply(Edit::Pattern(Pattern::Ramp));
         assert_eq!((form.from.as_str(), stages(&form)), ("0", vec![(20.0, 30.0), (60.0, 30.0), (20.0, 0.0)]));
         form.apply(Edit::Pattern(Pattern::Spike));
         assert_eq!((form.from.as_str(), stages(&form)[1], stages(&form)[4]), ("6", (5.0, 30.0), (40.0, 6.0)));
         form.apply(Edit::Pattern(Pattern::Steps));
         assert_eq!((form.from.as_str(), stages(&form)[0], stages(&form)[8]), ("6", (20.0, 6.0), (20.0, 30.0)));
-        let mut rate = PlanForm { load: "per_test".into(), rate: "x".into(), duration_s: "".into(), ..PlanForm::default() };
+        let mut rate =
+            PlanForm { load: "per_test".into(), rate: "x".into(), duration_s: "".into(), ..PlanForm::default() };
         rate.apply(Edit::Pattern(Pattern::Ramp));
         assert_eq!((rate.load.as_str(), rate.rate.as_str(), stages(&rate)[0]), ("per_second", "0", (12.0, 10.0)));
     }

@@ -92,11 +92,7 @@ pub fn preview(input: &LoadInput) -> Preview {
 }
 
 fn missing(bound: Bound, what: &str) -> Preview {
-    Preview {
-        headline: "No preview yet".to_owned(),
-        detail: format!("{what} {}.", bound.sentence()),
-        chart: None,
-    }
+    Preview { headline: "No preview yet".to_owned(), detail: format!("{what} {}.", bound.sentence()), chart: None }
 }
 
 fn number(text: &str, bound: Bound) -> Option<f64> {
@@ -116,8 +112,8 @@ fn stages(input: &LoadInput, most: Bound) -> Result<Vec<Stage>, Preview> {
     let stages: Vec<Stage> = written
         .map(|(i, [length, to])| {
             let length_bound = Bound { min: 0.0, ..limits::DURATION_S };
-            let duration_s =
-                number(length, length_bound).ok_or_else(|| missing(length_bound, &format!("Stage {}: length", i + 1)))?;
+            let duration_s = number(length, length_bound)
+                .ok_or_else(|| missing(length_bound, &format!("Stage {}: length", i + 1)))?;
             let to = number(to, most).ok_or_else(|| missing(most, &format!("Stage {}: value at the end", i + 1)))?;
             Ok(Stage { duration_s, to })
         })
@@ -149,7 +145,13 @@ fn staged(input: &LoadInput) -> Result<Preview, Preview> {
     if stages.is_empty() {
         let to = number(&input.to, limits::TO).ok_or_else(|| missing(limits::TO, "Clients at the end"))?;
         let duration = duration(input)?;
-        return Ok(maintain(&Population::new(from as u32, to as u32, duration), from as u32, to as u32, duration, walk));
+        return Ok(maintain(
+            &Population::new(from as u32, to as u32, duration),
+            from as u32,
+            to as u32,
+            duration,
+            walk,
+        ));
     }
     let to = stages.last().map_or(0, |stage| stage.to as u32);
     let shape = Population::staged(from as u32, &stages);
@@ -346,7 +348,11 @@ mod tests {
         };
         let shown = preview(&clients);
         assert_eq!(shown.headline, "Up to 20 clients at once for 30 s");
-        assert!(shown.detail.ends_with("about 1,333 requests if every answer takes 100 ms, pauses included."), "{}", shown.detail);
+        assert!(
+            shown.detail.ends_with("about 1,333 requests if every answer takes 100 ms, pauses included."),
+            "{}",
+            shown.detail
+        );
         let paced = preview(&LoadInput { pacing: ["3000".into(), "".into()], ..clients.clone() });
         assert!(paced.detail.contains("about 133 requests"), "{}", paced.detail);
         let bad = preview(&LoadInput { stages: stages(&[("10", "20"), ("10", "a")]), ..clients });

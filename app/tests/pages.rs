@@ -208,7 +208,9 @@ fn a_rich_form_unfolds_what_is_used_and_holds_no_secret() {
     assert!(!html.contains("s3cret-pass"));
     let page = Html::parse_document(&html);
     let open = |id: &str| select(&page, &format!("#{id}[open]")).len();
-    for id in ["f-requests-0-headers-group", "f-requests-0-extract-group", "f-stages-group", "f-data-group", "f-limits-group"] {
+    for id in
+        ["f-requests-0-headers-group", "f-requests-0-extract-group", "f-stages-group", "f-data-group", "f-limits-group"]
+    {
         assert_eq!(open(id), 1, "{id}");
     }
     for id in ["f-requests-0-cookies-group", "f-requests-1-headers-group", "f-advanced-group"] {
@@ -225,7 +227,9 @@ fn a_rich_form_unfolds_what_is_used_and_holds_no_secret() {
         let name = button.value().attr("aria-label").map_or_else(|| button.text().collect(), str::to_owned);
         assert!(name.chars().any(char::is_alphabetic), "a button without a name");
     }
-    assert!(select(&page, "[tabindex]").iter().all(|e| e.value().attr("tabindex").unwrap().parse::<i32>().unwrap() <= 0));
+    assert!(
+        select(&page, "[tabindex]").iter().all(|e| e.value().attr("tabindex").unwrap().parse::<i32>().unwrap() <= 0)
+    );
 }
 
 #[test]
@@ -273,7 +277,10 @@ fn limits_stand_on_top_of_the_report() {
     let (word, rows, bad) = verdict(vec![limit("p95>300ms", true), limit("p99>300ms", false)]);
     assert_eq!((word.as_str(), bad), ("Failed.", 1));
     assert!(rows.contains("✓ Kept: fails when p95>300ms – 120 ms measured | ✗ Broken: fails when p99>300ms"), "{rows}");
-    assert_eq!((verdict(vec![limit("p95>300ms", true)]).0.as_str(), verdict(Vec::new()).0.as_str()), ("Passed.", "Passed as planned."));
+    assert_eq!(
+        (verdict(vec![limit("p95>300ms", true)]).0.as_str(), verdict(Vec::new()).0.as_str()),
+        ("Passed.", "Passed as planned.")
+    );
 }
 
 #[test]

@@ -595,10 +595,7 @@ mod tests {
         let spec = limited(r#"{"condition":"p95 > 300ms","request":0,"stop":true}"#).unwrap();
         assert_eq!(Plan::try_from(spec.clone()).unwrap().spec().limits[0].condition.to_string(), "p95>300ms");
         assert_eq!(fields(limited(r#"{"condition":"errors>1%","request":1}"#).unwrap()), ["limits[0].request"]);
-        assert_eq!(
-            fields(PlanSpec { limits: vec![spec.limits[0].clone(); limits::LIMITS + 1], ..spec }),
-            ["limits"]
-        );
+        assert_eq!(fields(PlanSpec { limits: vec![spec.limits[0].clone(); limits::LIMITS + 1], ..spec }), ["limits"]);
         assert!(limited(r#"{"condition":"p95"}"#).unwrap_err().to_string().contains("write for example p95>300ms"));
     }
 

@@ -939,10 +939,7 @@ mod tests {
         }
         let doc = record(&plan, &totals).document(None);
         let found: Vec<_> = doc.limits.iter().map(|l| (l.held, l.request, l.unit.as_str())).collect();
-        assert_eq!(
-            found,
-            [(false, None, "ms"), (false, Some(1), "ms"), (true, Some(0), "%"), (false, None, "/s")]
-        );
+        assert_eq!(found, [(false, None, "ms"), (false, Some(1), "ms"), (true, Some(0), "%"), (false, None, "/s")]);
         assert_eq!((doc.limits[2].value, doc.limits[3].value), (Some(0.0), Some(0.2)));
         assert!((doc.limits[1].value.unwrap() - 5.0).abs() < 0.01);
         let running = Record { end: None, ..record(&plan, &totals) }.document(None);

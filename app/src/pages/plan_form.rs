@@ -322,7 +322,15 @@ impl Form<'_> {
 
     /// A button that changes rows: a submit button, which the page's script answers without a reload. `to` is the id of what has
     /// the focus afterwards, `said` what a screen reader then says.
-    fn edit(&self, edit: Edit, class: &'static str, words: &'static str, aria: Option<String>, to: &str, said: String) -> AnyView {
+    fn edit(
+        &self,
+        edit: Edit,
+        class: &'static str,
+        words: &'static str,
+        aria: Option<String>,
+        to: &str,
+        said: String,
+    ) -> AnyView {
         let id = match edit {
             Edit::Add(list) => Some(add_id(list)),
             _ => None,
@@ -455,7 +463,15 @@ impl Form<'_> {
     }
 
     /// A folded part of a request; open where it is used or faulty.
-    fn group(&self, index: usize, part: &str, words: &str, n: usize, used: bool, inside: impl FnOnce() -> AnyView) -> Group {
+    fn group(
+        &self,
+        index: usize,
+        part: &str,
+        words: &str,
+        n: usize,
+        used: bool,
+        inside: impl FnOnce() -> AnyView,
+    ) -> Group {
         let field = format!("requests[{index}].{part}");
         let open = used || n > 0 || self.faulty(&[&field]);
         // Its only label says what the summary says.
@@ -527,8 +543,10 @@ impl Form<'_> {
             "bearer" => "Sign-in: token",
             _ => "Sign-in",
         };
-        let kept = |stored: bool| if stored { "Kept unless you type a new one." } else { "Sent as typed; not shown again." };
-        let kinds = &[("none", "No sign-in"), ("basic", "User name and password (basic)"), ("bearer", "Token (bearer)")];
+        let kept =
+            |stored: bool| if stored { "Kept unless you type a new one." } else { "Sent as typed; not shown again." };
+        let kinds =
+            &[("none", "No sign-in"), ("basic", "User name and password (basic)"), ("bearer", "Token (bearer)")];
         let used = kind != "none" || self.faulty(&[&name("bearer")]);
         self.group(index, "auth", words, 0, used, || {
             view! {
@@ -658,7 +676,8 @@ impl Form<'_> {
             .map(|(i, stage)| {
                 let name = |part: &str| format!("stages[{i}].{part}");
                 let field = |part: &str, label: &'static str, unit: &'static str, value: &str| {
-                    Field { name: &name(part), label, unit, value, inputmode: "decimal", ..Field::default() }.view(self.errors)
+                    Field { name: &name(part), label, unit, value, inputmode: "decimal", ..Field::default() }
+                        .view(self.errors)
                 };
                 view! {
                     <div class="row stage" role="group" aria-label=format!("Stage {}", i + 1)>
@@ -739,8 +758,11 @@ impl Form<'_> {
             ("random", "Any"),
             ("unique", "One for each client, for as long as it lives"),
         ];
-        let ends =
-            &[("again", "The first comes again"), ("stop", "The run ends"), ("missing", "Requests that want one are not sent")];
+        let ends = &[
+            ("again", "The first comes again"),
+            ("stop", "The run ends"),
+            ("missing", "Requests that want one are not sent"),
+        ];
         view! {
             <details class="advanced" open=used || self.faulty(&["data"]) id="f-data-group">
                 <summary>{counted("Rows of data", rows)}</summary>

@@ -125,15 +125,7 @@ pub fn json_area(name: &str, label: &str, hint: &str, rows: u8, value: &str, err
     area(name, label, hint, rows, value, true, errors)
 }
 
-fn area(
-    name: &str,
-    label: &str,
-    hint: &str,
-    rows: u8,
-    value: &str,
-    json: bool,
-    errors: &[FieldError],
-) -> AnyView {
+fn area(name: &str, label: &str, hint: &str, rows: u8, value: &str, json: bool, errors: &[FieldError]) -> AnyView {
     let id = field_id(name);
     let error = message(errors, name);
     let (hint_id, error_id) = (format!("{id}-hint"), format!("{id}-error"));

@@ -472,12 +472,18 @@ fn exit_code(args: &Args, document: &ResultDoc) -> u8 {
         let measured = condition.measured(document).map_or("no value".to_owned(), |v| format!("{v:.3}"));
         eprintln!("failed: {condition} (measured {measured})");
     }
+    let limits: Vec<_> = document.limits.iter().filter(|limit| !limit.held).collect();
+    for limit in &limits {
+        let of = limit.request.map(|i| format!(" of request {}", i + 1)).unwrap_or_default();
+        let measured = limit.value.map_or("no value".to_owned(), |v| format!("{v:.3}"));
+        eprintln!("failed: {}{of} (measured {measured})", limit.text);
+    }
     let unanswered = document.ledger.answered() == 0;
     if unanswered {
         eprintln!("failed: nothing that was sent was answered");
     }
     let completed = document.end_reason == Some(EndReason::Completed);
-    if broken.is_empty() && completed && !unanswered { OK } else { FAILED }
+    if broken.is_empty() && limits.is_empty() && completed && !unanswered { OK } else { FAILED }
 }
 
 #[cfg(test)]

@@ -493,7 +493,8 @@ mod tests {
 
     /// Fields as the browser sends them, over a form that is good.
     fn form_with(pairs: &[(&str, &str)]) -> PlanForm {
-        let base = [("load", "per_test"), ("per_test", "5"), ("duration_s", "1"), ("requests[0].url", "http://a.test/")];
+        let base =
+            [("load", "per_test"), ("per_test", "5"), ("duration_s", "1"), ("requests[0].url", "http://a.test/")];
         let base = base.into_iter().chain([("requests[0].method", "GET")]);
         let pairs = base.chain(pairs.iter().copied()).map(|(n, v)| (n.to_owned(), v.to_owned()));
         PlanForm::from_pairs(pairs).0
@@ -538,32 +539,237 @@ mod tests {
         let least = |bound: Bound, min: f64| Bound { min, ..bound }.sentence();
         let text = |n: f64| format!("{n}");
         let mut rows: Vec<Row<'_>> = vec![
-            (&per_test, vec![("per_test", "1e10".into())], "load/clients", json!(10_000_000_000_u64), "per_test", bound(limits::PER_TEST)),
-            (&rate, vec![("load", "per_second".into()), ("rate", "1e7".into())], "load/rate", json!(1e7), "rate", bound(limits::RATE)),
-            (&maintain, vec![("load", "maintain".into()), ("from", "100001".into())], "load/from", json!(100_001), "from", bound(limits::FROM)),
-            (&maintain, vec![("load", "maintain".into()), ("to", "100001".into())], "load/to", json!(100_001), "to", bound(limits::TO)),
-            (&fixed, vec![("load", "fixed_count".into()), ("requests", "1e10".into())], "load/requests", json!(10_000_000_000_u64), "requests", bound(limits::REQUESTS)),
-            (&fixed, vec![("load", "fixed_count".into()), ("clients", "100001".into())], "load/clients", json!(100_001), "clients", bound(limits::CLIENTS)),
-            (&rate, vec![("load", "per_second".into()), ("stages[0].duration_s", "86401".into()), ("stages[0].to", "1".into())], "stages/0", json!({"duration_s": 86_401, "to": 1}), "stages[0].duration_s", least(limits::DURATION_S, 0.0)),
-            (&rate, vec![("load", "per_second".into()), ("stages[0].duration_s", "1".into()), ("stages[0].to", "1e7".into())], "stages/0", json!({"duration_s": 1, "to": 1e7}), "stages[0].to", least(limits::RATE, 0.0)),
-            (&per_test, vec![("think_least_ms", "3600001".into())], "think", json!({"least_ms": 3_600_001, "most_ms": 3_600_001}), "think", bound(limits::PAUSE_MS)),
-            (&maintain, vec![("load", "maintain".into()), ("pacing_least_ms", "3600001".into())], "pacing", json!({"least_ms": 3_600_001, "most_ms": 3_600_001}), "pacing", bound(limits::PAUSE_MS)),
-            (&per_test, vec![("requests[0].weight", "1000001".into())], "requests/0/weight", json!(1_000_001), "requests[0].weight", bound(limits::WEIGHT)),
-            (&per_test, vec![("requests[0].name", long(limits::NAME_CHARS + 1))], "requests/0/name", json!(long(limits::NAME_CHARS + 1)), "requests[0].name", "must be at most 200 characters".into()),
-            (&per_test, vec![("requests[0].url", format!("http://a.test/{}", long(limits::URL_BYTES)))], "requests/0/url", json!(format!("http://a.test/{}", long(limits::URL_BYTES))), "requests[0].url", "8".into()),
-            (&per_test, vec![("requests[0].headers", lines(limits::HEADERS + 1, "A: b"))], "requests/0/headers", pairs(limits::HEADERS + 1), "requests[0].headers", "may hold at most 100 headers".into()),
-            (&per_test, vec![("requests[0].query", lines(limits::HEADERS + 1, "a=b"))], "requests/0/query", pairs(limits::HEADERS + 1), "requests[0].query", "may hold at most 100 parameters".into()),
-            (&per_test, vec![("requests[0].cookies", lines(limits::HEADERS + 1, "a=b"))], "requests/0/cookies", pairs(limits::HEADERS + 1), "requests[0].cookies", "may hold at most 100 cookies".into()),
-            (&per_test, vec![("requests[0].form", lines(limits::HEADERS + 1, "a=b"))], "requests/0/form", pairs(limits::HEADERS + 1), "requests[0].form", "may hold at most 100 fields".into()),
-            (&per_test, vec![("requests[0].body", long(limits::BODY_BYTES + 1))], "requests/0/body", json!(long(limits::BODY_BYTES + 1)), "requests[0].body", "is larger than 1 MB".into()),
-            (&per_test, vec![("requests[0].body_base64", "AAAA".repeat(limits::BODY_BYTES / 3 + 2))], "requests/0/body_base64", json!("AAAA".repeat(limits::BODY_BYTES / 3 + 2)), "requests[0].body_base64", "is larger than 1 MB".into()),
-            (&per_test, vec![("requests[0].auth_user", long(limits::CREDENTIAL_BYTES + 1))], "requests/0/basic_auth", json!({"user": long(limits::CREDENTIAL_BYTES + 1), "password": ""}), "requests[0].basic_auth", "must be at most 1,024 bytes".into()),
-            (&per_test, vec![("requests[0].extract[0].name", long(limits::VARIABLE_NAME_BYTES + 1)), ("requests[0].extract[0].from", "header".into()), ("requests[0].extract[0].what", "x".into())], "requests/0/extract/0", json!({"name": long(limits::VARIABLE_NAME_BYTES + 1), "what": "x"}), "requests[0].extract[0].name", "has a name that cannot be a variable".into()),
-            (&per_test, vec![("requests[0].extract[0].name", "x".into()), ("requests[0].extract[0].from", "header".into()), ("requests[0].extract[0].what", long(limits::EXPRESSION_BYTES + 1))], "requests/0/extract/0", json!({"name": "x", "what": long(limits::EXPRESSION_BYTES + 1)}), "requests[0].extract[0].what", "longer than 2000 bytes".into()),
-            (&per_test, vec![("requests[0].assert[0].on", "body".into()), ("requests[0].assert[0].is", "contains".into()), ("requests[0].assert[0].value", long(limits::EXPRESSION_BYTES + 1))], "requests/0/assert/0", json!({"on": "body", "is": "contains", "value": long(limits::EXPRESSION_BYTES + 1)}), "requests[0].assert[0].value", "longer than 2000 bytes".into()),
-            (&per_test, vec![("data", format!("a\n{}", lines(limits::DATA_ROWS + 1, "1")))], "data", json!({"columns": ["a"], "rows": vec![["1"]; limits::DATA_ROWS + 1]}), "data", "must have 1 to 100000 rows".into()),
-            (&per_test, vec![("data", format!("{}\n1", (0..=limits::DATA_COLUMNS).map(|n| format!("c{n}")).collect::<Vec<_>>().join(",")))], "data", json!({"columns": (0..=limits::DATA_COLUMNS).map(|n| format!("c{n}")).collect::<Vec<_>>(), "rows": [["1"]]}), "data", "must have 1 to 50 columns".into()),
-            (&per_test, vec![("limits[0].text", "p95>1ms".into()), ("limits[0].request", "7".into())], "limits/0", json!({"condition": "p95>1ms", "request": 7}), "limits[0].request", "must be one of the test's requests".into()),
+            (
+                &per_test,
+                vec![("per_test", "1e10".into())],
+                "load/clients",
+                json!(10_000_000_000_u64),
+                "per_test",
+                bound(limits::PER_TEST),
+            ),
+            (
+                &rate,
+                vec![("load", "per_second".into()), ("rate", "1e7".into())],
+                "load/rate",
+                json!(1e7),
+                "rate",
+                bound(limits::RATE),
+            ),
+            (
+                &maintain,
+                vec![("load", "maintain".into()), ("from", "100001".into())],
+                "load/from",
+                json!(100_001),
+                "from",
+                bound(limits::FROM),
+            ),
+            (
+                &maintain,
+                vec![("load", "maintain".into()), ("to", "100001".into())],
+                "load/to",
+                json!(100_001),
+                "to",
+                bound(limits::TO),
+            ),
+            (
+                &fixed,
+                vec![("load", "fixed_count".into()), ("requests", "1e10".into())],
+                "load/requests",
+                json!(10_000_000_000_u64),
+                "requests",
+                bound(limits::REQUESTS),
+            ),
+            (
+                &fixed,
+                vec![("load", "fixed_count".into()), ("clients", "100001".into())],
+                "load/clients",
+                json!(100_001),
+                "clients",
+                bound(limits::CLIENTS),
+            ),
+            (
+                &rate,
+                vec![
+                    ("load", "per_second".into()),
+                    ("stages[0].duration_s", "86401".into()),
+                    ("stages[0].to", "1".into()),
+                ],
+                "stages/0",
+                json!({"duration_s": 86_401, "to": 1}),
+                "stages[0].duration_s",
+                least(limits::DURATION_S, 0.0),
+            ),
+            (
+                &rate,
+                vec![
+                    ("load", "per_second".into()),
+                    ("stages[0].duration_s", "1".into()),
+                    ("stages[0].to", "1e7".into()),
+                ],
+                "stages/0",
+                json!({"duration_s": 1, "to": 1e7}),
+                "stages[0].to",
+                least(limits::RATE, 0.0),
+            ),
+            (
+                &per_test,
+                vec![("think_least_ms", "3600001".into())],
+                "think",
+                json!({"least_ms": 3_600_001, "most_ms": 3_600_001}),
+                "think",
+                bound(limits::PAUSE_MS),
+            ),
+            (
+                &maintain,
+                vec![("load", "maintain".into()), ("pacing_least_ms", "3600001".into())],
+                "pacing",
+                json!({"least_ms": 3_600_001, "most_ms": 3_600_001}),
+                "pacing",
+                bound(limits::PAUSE_MS),
+            ),
+            (
+                &per_test,
+                vec![("requests[0].weight", "1000001".into())],
+                "requests/0/weight",
+                json!(1_000_001),
+                "requests[0].weight",
+                bound(limits::WEIGHT),
+            ),
+            (
+                &per_test,
+                vec![("requests[0].name", long(limits::NAME_CHARS + 1))],
+                "requests/0/name",
+                json!(long(limits::NAME_CHARS + 1)),
+                "requests[0].name",
+                "must be at most 200 characters".into(),
+            ),
+            (
+                &per_test,
+                vec![("requests[0].url", format!("http://a.test/{}", long(limits::URL_BYTES)))],
+                "requests/0/url",
+                json!(format!("http://a.test/{}", long(limits::URL_BYTES))),
+                "requests[0].url",
+                "8".into(),
+            ),
+            (
+                &per_test,
+                vec![("requests[0].headers", lines(limits::HEADERS + 1, "A: b"))],
+                "requests/0/headers",
+                pairs(limits::HEADERS + 1),
+                "requests[0].headers",
+                "may hold at most 100 headers".into(),
+            ),
+            (
+                &per_test,
+                vec![("requests[0].query", lines(limits::HEADERS + 1, "a=b"))],
+                "requests/0/query",
+                pairs(limits::HEADERS + 1),
+                "requests[0].query",
+                "may hold at most 100 parameters".into(),
+            ),
+            (
+                &per_test,
+                vec![("requests[0].cookies", lines(limits::HEADERS + 1, "a=b"))],
+                "requests/0/cookies",
+                pairs(limits::HEADERS + 1),
+                "requests[0].cookies",
+                "may hold at most 100 cookies".into(),
+            ),
+            (
+                &per_test,
+                vec![("requests[0].form", lines(limits::HEADERS + 1, "a=b"))],
+                "requests/0/form",
+                pairs(limits::HEADERS + 1),
+                "requests[0].form",
+                "may hold at most 100 fields".into(),
+            ),
+            (
+                &per_test,
+                vec![("requests[0].body", long(limits::BODY_BYTES + 1))],
+                "requests/0/body",
+                json!(long(limits::BODY_BYTES + 1)),
+                "requests[0].body",
+                "is larger than 1 MB".into(),
+            ),
+            (
+                &per_test,
+                vec![("requests[0].body_base64", "AAAA".repeat(limits::BODY_BYTES / 3 + 2))],
+                "requests/0/body_base64",
+                json!("AAAA".repeat(limits::BODY_BYTES / 3 + 2)),
+                "requests[0].body_base64",
+                "is larger than 1 MB".into(),
+            ),
+            (
+                &per_test,
+                vec![("requests[0].auth_user", long(limits::CREDENTIAL_BYTES + 1))],
+                "requests/0/basic_auth",
+                json!({"user": long(limits::CREDENTIAL_BYTES + 1), "password": ""}),
+                "requests[0].basic_auth",
+                "must be at most 1,024 bytes".into(),
+            ),
+            (
+                &per_test,
+                vec![
+                    ("requests[0].extract[0].name", long(limits::VARIABLE_NAME_BYTES + 1)),
+                    ("requests[0].extract[0].from", "header".into()),
+                    ("requests[0].extract[0].what", "x".into()),
+                ],
+                "requests/0/extract/0",
+                json!({"name": long(limits::VARIABLE_NAME_BYTES + 1), "what": "x"}),
+                "requests[0].extract[0].name",
+                "has a name that cannot be a variable".into(),
+            ),
+            (
+                &per_test,
+                vec![
+                    ("requests[0].extract[0].name", "x".into()),
+                    ("requests[0].extract[0].from", "header".into()),
+                    ("requests[0].extract[0].what", long(limits::EXPRESSION_BYTES + 1)),
+                ],
+                "requests/0/extract/0",
+                json!({"name": "x", "what": long(limits::EXPRESSION_BYTES + 1)}),
+                "requests[0].extract[0].what",
+                "longer than 2000 bytes".into(),
+            ),
+            (
+                &per_test,
+                vec![
+                    ("requests[0].assert[0].on", "body".into()),
+                    ("requests[0].assert[0].is", "contains".into()),
+                    ("requests[0].assert[0].value", long(limits::EXPRESSION_BYTES + 1)),
+                ],
+                "requests/0/assert/0",
+                json!({"on": "body", "is": "contains", "value": long(limits::EXPRESSION_BYTES + 1)}),
+                "requests[0].assert[0].value",
+                "longer than 2000 bytes".into(),
+            ),
+            (
+                &per_test,
+                vec![("data", format!("a\n{}", lines(limits::DATA_ROWS + 1, "1")))],
+                "data",
+                json!({"columns": ["a"], "rows": vec![["1"]; limits::DATA_ROWS + 1]}),
+                "data",
+                "must have 1 to 100000 rows".into(),
+            ),
+            (
+                &per_test,
+                vec![(
+                    "data",
+                    format!("{}\n1", (0..=limits::DATA_COLUMNS).map(|n| format!("c{n}")).collect::<Vec<_>>().join(",")),
+                )],
+                "data",
+                json!({"columns": (0..=limits::DATA_COLUMNS).map(|n| format!("c{n}")).collect::<Vec<_>>(), "rows": [["1"]]}),
+                "data",
+                "must have 1 to 50 columns".into(),
+            ),
+            (
+                &per_test,
+                vec![("limits[0].text", "p95>1ms".into()), ("limits[0].request", "7".into())],
+                "limits/0",
+                json!({"condition": "p95>1ms", "request": 7}),
+                "limits[0].request",
+                "must be one of the test's requests".into(),
+            ),
         ];
         for (name, of) in [
             ("timeout_ms", limits::TIMEOUT_MS),
@@ -612,7 +818,8 @@ mod tests {
             let page = scraper::Html::parse_document(&html);
             let id = oleada_app::ui::form::field_id(&renamed(field));
             let beside = page.select(&scraper::Selector::parse(&format!("#{id}-error")).unwrap()).next();
-            let said: String = beside.unwrap_or_else(|| panic!("{field}: nothing beside it: {:?}", errors_of(&page))).text().collect();
+            let said: String =
+                beside.unwrap_or_else(|| panic!("{field}: nothing beside it: {:?}", errors_of(&page))).text().collect();
             assert!(said.contains(&sentence), "{field}: {said}");
             let spec: PlanSpec = serde_json::from_value(json_with(path, value, load.clone())).unwrap();
             let said = Plan::try_from(spec).unwrap_err().0;

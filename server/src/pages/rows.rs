@@ -22,7 +22,8 @@ fn from_csv(text: &str) -> Result<Rows, String> {
     let text = text.replace("\r\n", "\n");
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let owned = |record: &csv::StringRecord| record.iter().map(str::to_owned).collect::<Vec<_>>();
-    let columns = reader.headers().map_err(|e| format!("is not CSV: {e}"))?.iter().map(|n| n.trim().to_owned()).collect();
+    let columns =
+        reader.headers().map_err(|e| format!("is not CSV: {e}"))?.iter().map(|n| n.trim().to_owned()).collect();
     let mut rows = Vec::new();
     for record in reader.records() {
         if rows.len() > limits::DATA_ROWS {
@@ -68,10 +69,7 @@ mod tests {
     fn csv_and_json_give_the_same_rows() {
         let expected = (owned(&["pin", "user"]), vec![owned(&["1", "ann"]), owned(&["", "b,\n\"b\""])]);
         assert_eq!(parse("pin, user\r\n1,ann\r\n,\"b,\r\n\"\"b\"\"\"\r\n").unwrap(), expected);
-        assert_eq!(
-            parse(r#" [{"user":"ann","pin":1},{"pin":null,"user":"b,\n\"b\""}]"#).unwrap(),
-            expected
-        );
+        assert_eq!(parse(r#" [{"user":"ann","pin":1},{"pin":null,"user":"b,\n\"b\""}]"#).unwrap(), expected);
     }
 
     #[test]
