@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub mod diff;
 pub mod limits;
 pub mod request;
 pub mod scenario;
+pub mod secrets;
 pub mod template;
 pub mod url;
 

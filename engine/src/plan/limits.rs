@@ -155,6 +155,18 @@ pub const CREDENTIAL_BYTES: usize = 1024;
 pub const NAME_CHARS: usize = 200;
 /// Characters of notes.
 pub const NOTES_CHARS: usize = 10_000;
+/// Tags of one test.
+pub const TAGS: usize = 20;
+/// Characters of one tag.
+pub const TAG_CHARS: usize = 40;
+/// Characters of what is searched for in a list.
+pub const SEARCH_CHARS: usize = 200;
+/// Words of a search; further ones are left out.
+pub const SEARCH_WORDS: usize = 5;
+/// Tests on one page of the list.
+pub const TESTS_A_PAGE: usize = 25;
+/// Former versions kept of one test; older ones go.
+pub const VERSIONS: usize = 100;
 /// Characters of an e-mail address.
 pub const EMAIL_CHARS: usize = 254;
 /// Fewest and most characters of a password.

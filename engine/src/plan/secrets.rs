@@ -1,0 +1,88 @@
+//! Which texts of a plan are secrets: the one list that storing, comparing and copying go by. What pages show of a plan is
+//! decided by the same rules, in [`crate::result`].
+
+use std::ops::Range;
+
+use super::PlanSpec;
+use crate::result::{header_is_shown, parameter_is_secret};
+
+/// Visits every secret of a plan: where it stands, in words such as “the password of request 2”, and the text itself, which
+/// may be replaced. Passwords (also those in addresses), bearer tokens, cookies, and values of headers and parameters that
+/// are not shown.
+pub fn each_secret(spec: &mut PlanSpec, mut visit: impl FnMut(String, &mut String)) {
+    for (index, request) in spec.requests.iter_mut().enumerate() {
+        let of = format!("of request {}", index + 1);
+        if let Some(credentials) = &mut request.basic_auth {
+            visit(format!("the password {of}"), &mut credentials.password);
+        }
+        if let Some(token) = &mut request.bearer {
+            visit(format!("the bearer token {of}"), token);
+        }
+        for (name, value) in &mut request.cookies {
+            visit(format!("the cookie {name} {of}"), value);
+        }
+        for (name, value) in request.headers.iter_mut().filter(|(name, _)| !header_is_shown(name)) {
+            visit(format!("the header {name} {of}"), value);
+        }
+        for (name, value) in request.query.iter_mut().filter(|(name, _)| parameter_is_secret(name)) {
+            visit(format!("the parameter {name} {of}"), value);
+        }
+        if let Some(range) = url_password(&request.url) {
+            let mut password = request.url[range.clone()].to_owned();
+            visit(format!("the password in the address {of}"), &mut password);
+            request.url.replace_range(range, &password);
+        }
+    }
+}
+
+/// Where the password stands in `http://user:password@host/`; `None` if there is none or it is empty.
+fn url_password(url: &str) -> Option<Range<usize>> {
+    let start = url.find("://")? + 3;
+    let end = url[start..].find(['/', '?', '#', '\\']).map_or(url.len(), |n| start + n);
+    let at = start + url[start..end].rfind('@')?;
+    let colon = start + url[start..at].find(':')?;
+    (colon + 1 < at).then_some(colon + 1..at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Credentials, RequestSpec};
+
+    #[test]
+    fn every_secret_is_visited_and_nothing_else() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let request = RequestSpec {
+            url: "http://u:s1@127.0.0.1/x?a=b@c:d".into(),
+            query: vec![pair("page", "1"), pair("api_key", "s2")],
+            headers: vec![pair("Accept", "text/html"), pair("PRIVATE-TOKEN", "s3")],
+            cookies: vec![pair("sid", "s4")],
+            basic_auth: Some(Credentials { user: "u".into(), password: "s5".into() }),
+            bearer: Some("s6".into()),
+            ..RequestSpec::default()
+        };
+        let plain = RequestSpec { url: "http://u@127.0.0.1/@:".into(), ..RequestSpec::default() };
+        let mut spec = PlanSpec { requests: vec![plain, request], ..PlanSpec::default() };
+        let mut found = Vec::new();
+        each_secret(&mut spec, |place, text| {
+            found.push(format!("{place}: {text}"));
+            *text = "gone".into();
+        });
+        found.sort();
+        assert_eq!(
+            found,
+            [
+                "the bearer token of request 2: s6",
+                "the cookie sid of request 2: s4",
+                "the header PRIVATE-TOKEN of request 2: s3",
+                "the parameter api_key of request 2: s2",
+                "the password in the address of request 2: s1",
+                "the password of request 2: s5",
+            ]
+        );
+        let json = serde_json::to_string(&spec).unwrap();
+        assert!((1..=6).all(|n| !json.contains(&format!("s{n}\""))), "{json}");
+        assert_eq!(spec.requests[1].url, "http://u:gone@127.0.0.1/x?a=b@c:d");
+        assert_eq!(spec.requests[0].url, "http://u@127.0.0.1/@:");
+    }
+}
