@@ -43,6 +43,10 @@ const ROUTES: &[Route] = &[
     Route("GET", "/tests/{id}/edit", SignIn, 404, 200),
     Route("POST", "/tests/{id}/edit", SignIn, 404, 422),
     Route("POST", "/tests/{id}/copy", SignIn, 404, 303),
+    Route("POST", "/tests/{id}/archive", SignIn, 404, 303),
+    Route("POST", "/tests/{id}/unarchive", SignIn, 404, 303),
+    Route("GET", "/tests/{id}/history", SignIn, 404, 200),
+    Route("POST", "/tests/{id}/history/{version}/restore", SignIn, 404, 303),
     Route("POST", "/tests/{id}/run", SignIn, 404, 303),
     Route("GET", "/runs/{id}", SignIn, 404, 200),
     Route("GET", "/runs/{id}/events", SignIn, 404, 200),
@@ -56,6 +60,7 @@ const ROUTES: &[Route] = &[
     Route("GET", "/r/{token}/result.json", Status(200), 200, 200),
     Route("POST", "/runs/{id}/unshare", SignIn, 404, 303),
     Route("POST", "/runs/{id}/delete", SignIn, 404, 303),
+    Route("GET", "/tests/{id}/delete", SignIn, 404, 200),
     Route("POST", "/tests/{id}/delete", SignIn, 404, 303),
     Route("POST", "/hosts/{id}/delete", SignIn, 404, 303),
     Route("POST", "/sign-out", Status(303), 303, 303),
@@ -65,6 +70,8 @@ const ROUTES: &[Route] = &[
 struct Things {
     host: String,
     test: String,
+    /// A former version of the test.
+    version: String,
     runs: [String; 2],
     token: String,
 }
@@ -85,6 +92,11 @@ impl Things {
             ("requests[0].url", &url),
         ];
         let test = anna.post("/tests", &form).await.location();
+        let changed = form.map(|(name, value)| (name, if name == "requests" { "3" } else { value }));
+        anna.post(&format!("{test}/edit"), &changed).await.location();
+        let history = anna.get(&format!("{test}/history")).await;
+        let restore = history.select_attribute("form[action$=\"/restore\"]", &["action"]).remove(0);
+        let version = restore.rsplit('/').nth(1).expect("an id").to_owned();
         let mut runs = Vec::new();
         for _ in 0..2 {
             let run = anna.post(&format!("{test}/run"), &[]).await.location();
@@ -100,7 +112,7 @@ impl Things {
             .chars()
             .take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
             .collect();
-        Things { host, test, runs: runs.try_into().unwrap(), token }
+        Things { host, test, version, runs: runs.try_into().unwrap(), token }
     }
 
     /// The route's pattern as an address.
@@ -117,7 +129,11 @@ impl Things {
             &self.runs[0]
         };
         let id = whole.rsplit('/').next().unwrap();
-        pattern.replace("{id}", id).replace("{token}", &self.token).replace("{*path}", "none.js")
+        pattern
+            .replace("{id}", id)
+            .replace("{version}", &self.version)
+            .replace("{token}", &self.token)
+            .replace("{*path}", "none.js")
     }
 }
 

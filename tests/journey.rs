@@ -223,7 +223,7 @@ async fn a_test_is_edited_copied_and_deleted() {
     assert_eq!(user.post_pairs(&format!("{test}/edit"), &changed).await.location(), test);
     assert!(user.get(&test).await.body.contains("Renamed"));
     let copy = user.post(&format!("{test}/copy"), &[]).await.location();
-    assert!(user.get(&copy).await.body.contains("Renamed (copy)"));
+    assert!(user.get(&copy).await.body.contains("Copy of Renamed"));
     user.post(&format!("{test}/delete"), &[]).await.location();
     assert_eq!(user.get(&test).await.status, 404);
     assert_eq!(user.post(&format!("{test}/delete"), &[]).await.status, 404);

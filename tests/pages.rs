@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
 use harness::db::TestDb;
-use harness::user::{Anonymous, email_of, password_of};
+use harness::tools::run_oleada;
+use harness::user::{Anonymous, Reply, SignedIn, email_of, password_of};
 use harness::{Process, Server};
 use oleada_server::config::{AttemptLimits, Mode};
 
@@ -269,4 +270,313 @@ async fn the_operator_of_a_public_installation_finds_a_link_in_the_log() {
     );
     assert_eq!(visitor.get("/dashboard").await.select(".site-header .tag"), ["operator"]);
     process.terminate().await;
+}
+
+/// A test of one request on an address, registered before, with these further fields.
+async fn new_test(anna: &SignedIn, at: &str, more: &[(&str, &str)]) -> String {
+    anna.post("/hosts", &[("address", at)]).await;
+    let url = format!("http://{at}/");
+    let mut form = vec![
+        ("load", "fixed_count"),
+        ("requests", "2"),
+        ("clients", "1"),
+        ("requests[0].method", "GET"),
+        ("requests[0].url", &*url),
+    ];
+    form.extend(more);
+    anna.post("/tests", &form).await.location()
+}
+
+/// The form of a test as it is shown, sent again with some fields changed.
+async fn edit(anna: &SignedIn, test: &str, changes: &[(&str, &str)]) -> Reply {
+    let shown = anna.get(&format!("{test}/edit")).await;
+    let names = [
+        "name",
+        "notes",
+        "tags",
+        "load",
+        "requests",
+        "clients",
+        "duration_s",
+        "timeout_ms",
+        "error_threshold",
+        "reuse",
+        "http",
+        "end",
+        "redirects",
+        "warm_up_s",
+        "requests[0].method",
+        "requests[0].url",
+        "requests[0].headers",
+        "requests[0].body",
+        "requests[0].auth_user",
+        "requests[0].auth_password",
+        "requests[0].stored",
+    ];
+    let mut form: Vec<(String, String)> =
+        names.iter().filter_map(|name| Some(((*name).to_owned(), shown.value_of(name)?))).collect();
+    for (name, value) in changes {
+        form.retain(|(known, _)| known != name);
+        form.push(((*name).to_owned(), (*value).to_owned()));
+    }
+    anna.post_pairs(&format!("{test}/edit"), &form).await
+}
+
+async fn target() -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async { axum::serve(listener, axum::Router::new().fallback(async || "hello")).await });
+    at
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tests_are_found_by_words_tags_and_state_on_pages() {
+    for (_, db) in TestDb::each().await {
+        let server = Server::start_on(db, |_| {}).await;
+        let (anna, bert) = (server.sign_up("anna").await, server.sign_up("bert").await);
+        for n in 1..=27 {
+            let name = format!("Number {n:02}");
+            let more = if n == 5 {
+                [("tags", "Shop, evening  peak"), ("notes", "for Ünal")]
+            } else {
+                [("tags", ""), ("notes", "")]
+            };
+            new_test(&anna, &format!("127.0.0.1:{}", 9000 + n), &[&[("name", &*name)], &more[..]].concat()).await;
+        }
+        let rows = async |query: &str| {
+            let page = anna.get(&format!("/tests{query}")).await;
+            assert_eq!(page.status, 200, "{query}");
+            page.select("table.tests tbody th > a:first-child")
+        };
+        assert_eq!(rows("?sort=name").await.len(), 25);
+        assert_eq!(rows("?sort=name&page=2").await, ["Number 26", "Number 27"]);
+        assert_eq!(rows("?sort=name&page=99").await, ["Number 26", "Number 27"], "the last page there is");
+        let next = anna.get("/tests?sort=name&q=number").await.select_attribute("a[rel=next]", &["href"]);
+        assert_eq!(next, ["/tests?q=number&sort=name&page=2"]);
+        for query in ["?q=ünal", "?q=NUMBER+%C3%BCnal", "?q=evening", "?q=:9005", "?tag=shop", "?tag=evening+peak"] {
+            assert_eq!(rows(query).await, ["Number 05"], "{query}");
+        }
+        for query in ["?q=%25", "?q=nowhere", "?tag=evening", "?show=archived"] {
+            assert!(rows(query).await.is_empty(), "{query}");
+        }
+        // What makes no sense is left out, and nothing is too long.
+        assert_eq!(rows("?show=x&sort=y&page=-1").await.len(), 25);
+        assert_eq!(anna.get(&format!("/tests?q={}%00&tag=%00", "q".repeat(5000))).await.status, 200);
+        assert_eq!(rows("?q=%00number+05%00").await, ["Number 05"]);
+        assert!(bert.get("/tests?q=number").await.select("table.tests").is_empty());
+
+        // Archived: out of the list, not started, still there.
+        let found = anna.get("/tests?q=ünal").await.select_attribute("table.tests th a", &["href"]).remove(0);
+        assert_eq!(anna.post(&format!("{found}/archive"), &[]).await.location(), found);
+        assert!(rows("?q=ünal").await.is_empty());
+        assert_eq!(
+            (rows("?show=archived").await, rows("?q=ünal&show=all").await.len()),
+            (vec!["Number 05".to_owned()], 1)
+        );
+        let page = anna.get(&found).await;
+        assert!(page.body.contains("This test is archived") && !page.body.contains("Run now"));
+        let started = anna.post(&format!("{found}/run"), &[]).await;
+        assert_eq!(started.status, 409);
+        assert!(started.body.contains("This test is archived, so it cannot be started"), "{}", started.body);
+        anna.post(&format!("{found}/unarchive"), &[]).await.location();
+        assert_eq!(rows("?q=ünal").await, ["Number 05"]);
+
+        // A copy opens its form.
+        let copy = anna.post(&format!("{found}/copy"), &[]).await.location();
+        let form = anna.get(&copy).await;
+        assert_eq!(form.value_of("name").as_deref(), Some("Copy of Number 05"));
+        assert_eq!(form.value_of("tags").as_deref(), Some("shop, evening peak"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_is_told_restored_and_shown_in_the_report() {
+    for (_, db) in TestDb::each().await {
+        let server = Server::start_on(db, |_| {}).await;
+        let (anna, at) = (server.sign_up("anna").await, target().await);
+        let test = new_test(
+            &anna,
+            &at,
+            &[
+                ("name", "First"),
+                ("requests[0].auth_user", "ana"),
+                ("requests[0].auth_password", "geheim-one"),
+                ("requests[0].headers", "X-Token: geheim-two\nAccept: text/html"),
+            ],
+        )
+        .await;
+        let run = async || {
+            let run = anna.post(&format!("{test}/run"), &[]).await.location();
+            anna.wait_for_run(&run).await;
+            run
+        };
+        let before = run().await;
+        assert!(!anna.get(&before).await.body.contains("Changed since the previous run"));
+        assert!(anna.get(&format!("{test}/history")).await.body.contains("No change is known"));
+
+        // The form shows no secret; saving it as it is changes nothing.
+        let form = anna.get(&format!("{test}/edit")).await;
+        assert!(!form.body.contains("geheim"));
+        assert_eq!(form.value_of("requests[0].headers").as_deref(), Some("X-Token: (hidden)\nAccept: text/html"));
+        edit(&anna, &test, &[]).await.location();
+        assert!(anna.get(&format!("{test}/history")).await.body.contains("No change is known"));
+
+        edit(
+            &anna,
+            &test,
+            &[
+                ("name", "Second"),
+                ("tags", "shop"),
+                ("requests", "3"),
+                ("requests[0].auth_password", "geheim-three"),
+                ("requests[0].headers", "X-Token: (hidden)\nAccept: text/plain"),
+            ],
+        )
+        .await
+        .location();
+        let request = format!("Request 1 (GET http://{at}/): ");
+        let plan_changes = [
+            "Load: 2 requests by 1 client at once → 3 requests by 1 client at once".to_owned(),
+            format!("{request}header “Accept”: “text/html” → “text/plain”"),
+            format!("{request}password changed"),
+        ];
+        let history = anna.get(&format!("{test}/history")).await;
+        let told = history.select(".history .changes li");
+        assert_eq!(
+            told,
+            [&["Name: “First” → “Second”".to_owned(), "Tag added: shop".to_owned()], &plan_changes[..]].concat()
+        );
+        assert!(history.body.contains(&anna.email) && !history.body.contains("geheim"));
+
+        let after = run().await;
+        let report = anna.get(&after).await;
+        assert_eq!(report.select(".changes li"), plan_changes);
+        let compare =
+            format!("/compare?run={}&run={}", before.trim_start_matches("/runs/"), after.trim_start_matches("/runs/"));
+        assert!(report.select_attribute("section a", &["href"]).contains(&compare));
+        anna.post(&format!("{after}/share"), &[]).await.location();
+        let link = anna.get(&after).await.select_attribute("a[href^=\"/r/\"]", &["href"]).remove(0);
+        let public = Anonymous::new(&server).get(&link).await;
+        assert_eq!(public.select(".changes li"), plan_changes);
+        assert!(!public.body.contains("/compare") && !public.body.contains("geheim"));
+        let again = run().await;
+        assert!(anna.get(&again).await.select(".changes li").is_empty(), "the same plan");
+
+        // Back: a new version, with the old password.
+        let restore = history.select_attribute("form[action$=\"/restore\"]", &["action"]).remove(0);
+        assert_eq!(anna.post(&restore, &[]).await.location(), test);
+        assert_eq!(anna.get(&test).await.select("h1"), ["First"]);
+        assert_eq!(anna.get(&format!("{test}/history")).await.select(".history > li").len(), 2);
+        let back = run().await;
+        assert!(anna.get(&back).await.select(".changes li").contains(&format!("{request}password changed")));
+        let bert = server.sign_up("bert").await;
+        assert_eq!(bert.post(&restore, &[]).await.status, 404);
+        let none = restore.replace(restore.rsplit('/').nth(1).unwrap(), &uuid::Uuid::now_v7().to_string());
+        assert_eq!(anna.post(&none, &[]).await.status, 404);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deleting_a_test_is_refused_while_it_runs_and_asked_when_it_was_put_away() {
+    let server = Server::start().await;
+    let (anna, at) = (server.sign_up("anna").await, target().await);
+    let long = [("load", "maintain"), ("from", "1"), ("to", "1"), ("duration_s", "600")];
+    let test = new_test(&anna, &at, &[&[("name", "Long")], &long[..]].concat()).await;
+    let run = anna.post(&format!("{test}/run"), &[]).await.location();
+    let refused = anna.post(&format!("{test}/delete"), &[]).await;
+    assert_eq!(refused.status, 409);
+    assert!(refused.body.contains("Stop it first"), "{}", refused.body);
+    anna.post(&format!("{run}/stop"), &[]).await.location();
+    anna.wait_for_run(&run).await;
+
+    anna.post(&format!("{test}/archive"), &[]).await.location();
+    let asked = anna.post(&format!("{test}/delete"), &[]).await.location();
+    assert_eq!(asked, format!("{test}/delete"));
+    let question = anna.get(&asked).await;
+    assert!(question.body.contains("It has 1 run."), "{}", question.body);
+    assert_eq!(anna.get(&test).await.status, 200, "nothing is gone yet");
+    let confirmed = question.value_of("confirmed").unwrap();
+    assert_eq!(anna.post(&asked, &[("confirmed", &confirmed)]).await.location(), "/tests");
+    assert_eq!((anna.get(&test).await.status, anna.get(&run).await.status), (404, 200));
+}
+
+/// The files of a folder that hold these bytes.
+fn files_with(folder: &std::path::Path, text: &str) -> Vec<String> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let holds = |file: &std::path::PathBuf| {
+        std::fs::read(file).unwrap().windows(text.len()).any(|bytes| bytes == text.as_bytes())
+    };
+    files.filter(holds).map(|file| file.file_name().unwrap().to_string_lossy().into_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_are_not_in_the_database_and_need_their_key() {
+    let mut process = Process::start().await;
+    let (anna, at) = (process.sign_up("anna").await, target().await);
+    let test = new_test(
+        &anna,
+        &at,
+        &[
+            ("name", "Plainly named"),
+            ("requests[0].auth_user", "ana"),
+            ("requests[0].auth_password", "geheim-password"),
+            ("requests[0].headers", "X-Token: geheim-token"),
+        ],
+    )
+    .await;
+    let run = anna.post(&format!("{test}/run"), &[]).await.location();
+    anna.wait_for_run(&run).await;
+    edit(&anna, &test, &[("requests[0].headers", "X-Token: geheim-other")]).await.location();
+    process.terminate().await;
+    assert_eq!(files_with(process.folder(), "Plainly named"), ["oleada.db"]);
+    for secret in ["geheim-password", "geheim-token", "geheim-other"] {
+        assert_eq!(files_with(process.folder(), secret), Vec::<String>::new(), "{secret}");
+    }
+
+    // Another key: all but the secrets is there, and no run sends anything in their place.
+    let key = process.folder().join("oleada.db.key");
+    let right = std::fs::read_to_string(&key).unwrap();
+    std::fs::write(&key, oleada_server::secrets::SecretKey::generate().to_base64()).unwrap();
+    process.restart().await;
+    let anna = process.sign_in("anna").await;
+    let page = anna.get(&test).await;
+    assert!(page.body.contains("the password of request 1, the header X-Token of request 1"), "{}", page.body);
+    assert!(!page.body.contains("Run now"));
+    let refused = anna.post(&format!("{test}/run"), &[]).await;
+    assert_eq!(refused.status, 409);
+    assert!(refused.body.contains("cannot be read with the key"), "{}", refused.body);
+    assert_eq!(anna.get(&run).await.status, 200);
+    // Saving something else leaves them to their key.
+    edit(&anna, &test, &[("name", "Renamed")]).await.location();
+    process.terminate().await;
+    std::fs::write(&key, right).unwrap();
+    process.restart().await;
+    let anna = process.sign_in("anna").await;
+    let run = anna.post(&format!("{test}/run"), &[]).await.location();
+    anna.wait_for_run(&run).await;
+    process.terminate().await;
+}
+
+#[test]
+fn the_settings_say_where_the_key_comes_from() {
+    let said = |arguments: &[&str]| {
+        let output = run_oleada(&[&["check-config"], arguments].concat());
+        (
+            output.status.success(),
+            String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (good, text) = said(&["--database", "sqlite:/nowhere/o.db"]);
+    assert!(good && text.contains("in the file /nowhere/o.db.key, which is made at the first start"), "{text}");
+    let (good, text) = said(&["--database", "postgres://a@b/c"]);
+    assert!(!good && text.contains("--secret-key is needed with a Postgres database"), "{text}");
+    let key = run_oleada(&["new-key"]).stdout;
+    let key = String::from_utf8(key).unwrap();
+    let (good, text) = said(&["--database", "postgres://a@b/c", "--secret-key", key.trim()]);
+    assert!(
+        good && text.contains("given by --secret-key or OLEADA_SECRET_KEY") && !text.contains(key.trim()),
+        "{text}"
+    );
+    let (good, text) = said(&["--secret-key", "short"]);
+    assert!(!good && text.contains("must be 32 bytes in base64"), "{text}");
 }

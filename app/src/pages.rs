@@ -17,6 +17,6 @@ pub use error::ErrorPage;
 pub use home::HomePage;
 pub use hosts::{HostCheck, HostPage, HostProof, HostsPage};
 pub use plan_form::TestFormPage;
-pub use plans::{TestPage, TestRow, TestsPage};
-pub use run::{Access, RunPage};
+pub use plans::{DeletePage, HistoryEntry, HistoryPage, TestFilter, TestPage, TestRow, TestsPage};
+pub use run::{Access, PlanChange, RunPage};
 pub use sign_in::{SignInPage, SignUpPage};

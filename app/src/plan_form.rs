@@ -3,6 +3,7 @@
 //! | field | value |
 //! |---|---|
 //! | `name`, `notes` | text |
+//! | `tags` | words with commas between them |
 //! | `load` | `per_test`, `per_second`, `maintain` or `fixed_count` |
 //! | `per_test` | clients over the test (`load=per_test`) |
 //! | `rate` | clients per second (`load=per_second`) |
@@ -14,7 +15,7 @@
 //! | `think_least_ms`, `think_most_ms`, `pacing_least_ms`, `pacing_most_ms` | pauses; without the second always the first; both empty = none |
 //! | `requests[i].method`, `.url`, `.name`, `.weight` | one request |
 //! | `requests[i].query`, `.cookies` | one `name=value` a line |
-//! | `requests[i].headers` | one `Name: value` a line |
+//! | `requests[i].headers` | one `Name: value` a line; a stored value that may not be shown is `(hidden)` and is kept while it says so |
 //! | `requests[i].body_mode` | `none`, `text`, `form` or `file`; absent = what is filled in |
 //! | `requests[i].body`, `.form`, `.content_type` | text; one `name=value` a line; media type |
 //! | `requests[i].body_file` | a file; comes back as `body_base64` and `body_file_name` until it is stored |
@@ -39,6 +40,7 @@ use std::str::FromStr;
 use oleada_engine::plan::scenario::{Assertion, DataSpec, Extract, Pause};
 use oleada_engine::plan::template::{Part, Template};
 use oleada_engine::plan::{Load, PlanSpec, RequestSpec, limits};
+use oleada_engine::result::shown_value;
 
 /// A variable from the reply, as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -144,6 +146,8 @@ pub struct PlanForm {
     pub name: String,
     /// Notes.
     pub notes: String,
+    /// Tags with commas between them.
+    pub tags: String,
     /// Type of load.
     pub load: String,
     /// Clients over the test.
@@ -365,6 +369,7 @@ impl PlanForm {
         let mut form = PlanForm {
             name: name.to_owned(),
             notes: notes.to_owned(),
+            tags: String::new(),
             load: load_name(spec.load).to_owned(),
             per_test: plain(limits::PER_TEST.default),
             rate: plain(limits::RATE.default),
@@ -571,6 +576,7 @@ impl PlanForm {
         let field = match name {
             "name" => &mut self.name,
             "notes" => &mut self.notes,
+            "tags" => &mut self.tags,
             "load" => &mut self.load,
             "per_test" => &mut self.per_test,
             "rate" => &mut self.rate,
@@ -766,7 +772,7 @@ fn request_form(index: usize, spec: &RequestSpec) -> RequestForm {
         name: spec.name.clone().unwrap_or_default(),
         weight: spec.weight.to_string(),
         query: pairs_text(&spec.query),
-        headers: spec.headers.iter().map(|(n, v)| format!("{n}: {v}")).collect::<Vec<_>>().join("\n"),
+        headers: spec.headers.iter().map(|(n, v)| format!("{n}: {}", shown_value(n, v))).collect::<Vec<_>>().join("\n"),
         cookies: pairs_text(&spec.cookies),
         body_mode: mode.to_owned(),
         body: spec.body.clone().unwrap_or_default(),
@@ -1021,6 +1027,7 @@ mod tests {
             Some(oleada_engine::plan::Credentials { user: "u".into(), password: "geheim".into() });
         spec.requests[1].bearer = Some("geheim-token".into());
         spec.requests[2].bearer = Some("{{token}}".into());
+        spec.requests[0].headers = vec![("X-Token".into(), "geheim".into())];
         let form = PlanForm::from_spec("t", "", &spec);
         assert!(!format!("{form:?}").contains("geheim"));
         assert!(form.requests[0].has_stored_password && form.requests[1].has_stored_bearer);

@@ -396,7 +396,8 @@ pub fn parameter_is_secret(name: &str) -> bool {
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
-fn shown_value(name: &str, value: &str) -> String {
+/// The value of a header as it may be shown.
+pub fn shown_value(name: &str, value: &str) -> String {
     if header_is_shown(name) { value.to_owned() } else { HIDDEN.to_owned() }
 }
 

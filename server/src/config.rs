@@ -11,6 +11,8 @@ use ipnet::IpNet;
 use oleada_engine::net::AddressPolicy;
 use url::Url;
 
+use crate::secrets::{KeySource, NotAKey, SecretKey};
+
 /// Where the data is kept.
 #[derive(Args, Clone)]
 pub struct DatabaseArgs {
@@ -32,6 +34,34 @@ impl fmt::Debug for DatabaseArgs {
     }
 }
 
+/// What the secrets of stored tests are encrypted with.
+#[derive(Args, Clone)]
+pub struct KeyArgs {
+    /// Key for the passwords, tokens and cookies of stored tests: 32 bytes in base64 (`oleada new-key` prints one). Without it
+    /// they cannot be read. Default with SQLite: a file beside the database, made at the first start, FILE.key; with Postgres a
+    /// key has to be given. Better in the environment than as an option, which every process on the machine can read
+    #[arg(long, env = "OLEADA_SECRET_KEY", value_name = "KEY", hide_env_values = true)]
+    pub secret_key: Option<String>,
+}
+
+impl KeyArgs {
+    /// The key, if one was given.
+    ///
+    /// # Errors
+    /// If it is none; what was given is not repeated, because it may be nearly one.
+    pub fn key(&self) -> Result<Option<SecretKey>, ConfigError> {
+        let wrong = |error: NotAKey| ConfigError { option: "secret-key", problem: error.to_string() };
+        self.secret_key.as_deref().map(|text| text.parse().map_err(wrong)).transpose()
+    }
+}
+
+/// Says nothing about it.
+impl fmt::Debug for KeyArgs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyArgs(hidden)")
+    }
+}
+
 /// Options of `oleada serve`.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArgs {
@@ -41,6 +71,8 @@ pub struct ServeArgs {
     pub listen: String,
     #[command(flatten)]
     pub database: DatabaseArgs,
+    #[command(flatten)]
+    pub key: KeyArgs,
     /// How many runs may make load at once; others wait in a queue
     #[arg(long, env = "OLEADA_MAX_RUNS", value_name = "N", default_value_t = NonZeroU32::MIN)]
     pub max_runs: NonZeroU32,
@@ -100,6 +132,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Database URL, maybe with a password.
     pub database: String,
+    /// Key for the secrets of stored tests, if one was given.
+    pub secret_key: Option<SecretKey>,
     /// Runs at once.
     pub max_runs: NonZeroU32,
     /// For whom.
@@ -126,6 +160,7 @@ impl Default for Config {
         Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             database: "sqlite:oleada.db".into(),
+            secret_key: None,
             max_runs: NonZeroU32::MIN,
             mode: Mode::Local,
             allow_target: Vec::new(),
@@ -145,6 +180,7 @@ impl fmt::Debug for Config {
         f.debug_struct("Config")
             .field("listen", &self.listen)
             .field("database", &without_password(&self.database))
+            .field("secret_key", &KeySource::of(&self.database, self.secret_key.as_ref()).map(|from| from.to_string()))
             .field("max_runs", &self.max_runs)
             .field("mode", &self.mode)
             .field("allow_target", &self.allow_target)
@@ -188,11 +224,14 @@ impl TryFrom<ServeArgs> for Config {
         let allow_target = args.allow_target.iter().map(|text| parse_network(text)).collect::<Result<_, _>>()?;
         check_database(&args.database.database)?;
         check_log(&args.log)?;
+        let secret_key = args.key.key()?;
+        KeySource::of(&args.database.database, secret_key.as_ref())?;
         let seen_by_others = !listen.ip().is_loopback()
             || public_url.as_ref().is_some_and(|url| !is_local_name(url.host_str().unwrap_or("")));
         Ok(Config {
             listen,
             database: args.database.database,
+            secret_key,
             max_runs: args.max_runs,
             mode: if seen_by_others { Mode::Public } else { Mode::Local },
             allow_target,
@@ -318,6 +357,7 @@ mod tests {
             (["--allow-target", "10.0.0.0/33"], "allow-target"),
             (["--public-url", "https://load.example/app"], "public-url"),
             (["--database", "mysql://x"], "database"),
+            (["--database", "postgres://a@b/c"], "secret-key"),
             (["--log", "=="], "log"),
         ] {
             assert_eq!(config(&arguments).unwrap_err().option, option, "{arguments:?}");
@@ -333,8 +373,11 @@ mod tests {
 
     #[test]
     fn the_password_of_the_database_is_not_shown() {
-        let config = config(&["--database", "postgres://ana:secret@db/oleada"]).unwrap();
+        let database = ["--database", "postgres://ana:geheim@db/oleada"];
+        let key = SecretKey::generate().to_base64();
+        let config = config(&[&database[..], &["--secret-key", &key]].concat()).unwrap();
         let shown = format!("{config:?}");
-        assert!(shown.contains("ana") && !shown.contains("secret"), "{shown}");
+        assert!(shown.contains("ana") && !shown.contains("geheim") && !shown.contains(&key), "{shown}");
+        assert!(shown.contains("given by --secret-key"), "{shown}");
     }
 }

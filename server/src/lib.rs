@@ -23,12 +23,14 @@ pub mod plans;
 pub mod render;
 pub mod router;
 pub mod runs;
+pub mod secrets;
 pub mod state;
 pub mod store;
 pub mod telemetry;
 
 pub use config::Config;
 
+use secrets::{KeySource, Vault};
 use state::AppState;
 use store::{Db, Timestamp};
 
@@ -48,8 +50,11 @@ pub async fn serve(
 ) -> anyhow::Result<()> {
     install_tls_provider();
     let address = listener.local_addr().context("the listener has no address")?;
+    let key = KeySource::of(&config.database, config.secret_key.as_ref())?;
     let db = Db::open(&config.database).await?;
-    let state = AppState::new(config, db, address);
+    // After the database, so that one that cannot be made leaves no key behind.
+    let state = AppState::new(config, db, address, Vault::open(&key)?);
+    plans::take_over(&state.db, &state.vault).await?;
     announce_setup(&state).await?;
     start_background_work(&state);
 

@@ -7,10 +7,11 @@ use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use oleada_server::accounts::{self, NewAccount, Refusal};
 use oleada_server::auth::password::Passwords;
-use oleada_server::config::{Config, DatabaseArgs, ServeArgs};
+use oleada_server::config::{Config, DatabaseArgs, KeyArgs, ServeArgs};
+use oleada_server::secrets::{KeySource, SecretKey, Vault};
 use oleada_server::store::Db;
 use oleada_server::store::users::Admission;
-use oleada_server::{cli, serve, shutdown_signal, telemetry};
+use oleada_server::{cli, plans, serve, shutdown_signal, telemetry};
 
 /// Open, self-hosted load testing that tells the truth.
 #[derive(Parser)]
@@ -28,8 +29,15 @@ enum Command {
     Bench(Box<cli::bench::Args>),
     /// A practice target
     Target(cli::target::Args),
-    /// Bring the database up to date and end
-    Migrate(DatabaseArgs),
+    /// Bring the database up to date, encrypt what older versions left as clear text, and end
+    Migrate {
+        #[command(flatten)]
+        database: DatabaseArgs,
+        #[command(flatten)]
+        key: KeyArgs,
+    },
+    /// Print a new key for --secret-key and end
+    NewKey,
     /// Check the settings of `serve` and end
     CheckConfig(ServeArgs),
     /// Accounts
@@ -69,11 +77,13 @@ fn main() -> ExitCode {
         Command::Target(args) => cli::target::main(&args),
         Command::Serve(args) => end(start(args)),
         Command::CheckConfig(args) => end(check(args)),
-        Command::Migrate(args) => end(block_on(async move {
-            Db::open(&args.database).await?.close().await;
-            println!("the database is up to date");
-            Ok(())
-        })),
+        Command::Migrate { database, key } => {
+            end(key.key().map_err(Into::into).and_then(|key| block_on(migrate(database.database, key))))
+        }
+        Command::NewKey => {
+            println!("{}", SecretKey::generate().to_base64());
+            ExitCode::SUCCESS
+        }
         Command::User(command) => end(block_on(user(command))),
     }
 }
@@ -115,6 +125,22 @@ fn start(args: ServeArgs) -> anyhow::Result<()> {
 fn check(args: ServeArgs) -> anyhow::Result<()> {
     let config = Config::try_from(args)?;
     println!("{config:#?}");
+    Ok(())
+}
+
+async fn migrate(database: String, key: Option<SecretKey>) -> anyhow::Result<()> {
+    // Without a key the schema can be brought up to date all the same.
+    let key = KeySource::of(&database, key.as_ref());
+    let db = Db::open(&database).await?;
+    println!("the database is up to date");
+    match key {
+        Ok(key) => {
+            let sealed = plans::seal_all(&db, &Vault::open(&key)?).await?;
+            println!("stored plans whose secrets were encrypted just now: {sealed}; the key is {key}");
+        }
+        Err(missing) => println!("secrets of stored tests were left as they are: {missing}"),
+    }
+    db.close().await;
     Ok(())
 }
 

@@ -8,6 +8,8 @@ use oleada_engine::result::{EndReason, ResultDoc};
 use tokio::sync::Notify;
 
 use crate::error::{Error, Result};
+use crate::plans;
+use crate::secrets::Unreadable;
 use crate::state::AppState;
 use crate::store::plans::PlanRow;
 use crate::store::runs::{NewRun, RunRow};
@@ -35,8 +37,14 @@ pub struct Runs {
 /// Puts a run of this test at the end of the queue.
 ///
 /// # Errors
-/// [`Error::Conflict`] when the account has too many runs waiting.
+/// [`Error::Conflict`] when the account has too many runs waiting, the test is archived, or secrets of it are lost.
 pub async fn enqueue(state: &AppState, owner: UserId, plan: &PlanRow) -> Result<RunId> {
+    if plan.archived_at.is_some() {
+        return Err(Error::Conflict("This test is archived, so it cannot be started. Bring it back first.".into()));
+    }
+    if let Some(loss) = plans::open(state, plan)?.loss() {
+        return Err(Error::Conflict(format!("The run was not started. {loss}")));
+    }
     if state.db.runs_under_way(owner).await?.len() >= UNDER_WAY {
         return Err(Error::Conflict(format!(
             "You have {UNDER_WAY} runs waiting or under way. Stop one, or wait until one is over."
@@ -119,15 +127,15 @@ pub async fn delete(state: &AppState, run: &RunRow) -> Result<()> {
 /// If the database fails.
 pub async fn uses_host(state: &AppState, owner: UserId, at: &HostPort) -> Result<bool> {
     let under_way = state.db.runs_under_way(owner).await?;
-    Ok(under_way.iter().filter_map(|run| plan_of(run).ok()).any(|plan| plan.hosts().contains(at)))
+    Ok(under_way.iter().filter_map(|run| plan_of(state, run).ok()).any(|plan| plan.hosts().contains(at)))
 }
 
-/// The plan that a run runs.
+/// The plan that a run runs; secrets that are lost stand in it as marks.
 ///
 /// # Errors
 /// If the stored text is not a plan of this version.
-pub fn plan_of(run: &RunRow) -> Result<Plan, serde_json::Error> {
-    serde_json::from_str(&run.spec)
+pub fn plan_of(state: &AppState, run: &RunRow) -> Result<Plan, Unreadable> {
+    Ok(state.vault.unseal(&run.spec)?.plan)
 }
 
 /// The result document of a run that is over.

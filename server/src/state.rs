@@ -12,6 +12,7 @@ use crate::auth::setup::SetupToken;
 use crate::config::{Config, Mode};
 use crate::hosts::check::Checker;
 use crate::runs::Runs;
+use crate::secrets::Vault;
 use crate::store::Db;
 
 /// Shared by all requests; cheap to clone.
@@ -26,6 +27,8 @@ pub struct Inner {
     pub address: SocketAddr,
     /// Database.
     pub db: Db,
+    /// Seals and opens the secrets of stored plans.
+    pub vault: Vault,
     /// Password hashing, a few at a time.
     pub passwords: Passwords,
     /// Tries to sign in.
@@ -52,7 +55,7 @@ impl std::ops::Deref for AppState {
 
 impl AppState {
     /// Puts the parts together.
-    pub fn new(config: Config, db: Db, address: SocketAddr) -> AppState {
+    pub fn new(config: Config, db: Db, address: SocketAddr, vault: Vault) -> AppState {
         AppState(Arc::new(Inner {
             passwords: Passwords::new(),
             attempts: Attempts::new(config.attempts),
@@ -63,6 +66,7 @@ impl AppState {
             tasks: Tasks::default(),
             config,
             db,
+            vault,
             address,
         }))
     }

@@ -3,6 +3,7 @@
 //! A query is written once, in a `statements!` block, and runs on both. Nothing here knows HTTP, pages or rules of the product.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -215,6 +216,8 @@ id! {
     ProofId;
     /// A test (plan).
     PlanId;
+    /// A former version of a test.
+    VersionId;
     /// One execution of a test.
     RunId;
 }
@@ -285,6 +288,8 @@ impl Db {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .foreign_keys(true)
+            // What is deleted or overwritten may have been a secret.
+            .pragma("secure_delete", "on")
             .busy_timeout(BUSY)
             .disable_statement_logging();
         migrate_sqlite(options.clone().busy_timeout(BUSY_MIGRATION)).await?;
@@ -323,6 +328,12 @@ impl Db {
             Db::Postgres(pool) => pool.close().await,
         }
     }
+}
+
+/// The file of an SQLite database; `None` for a URL of another kind, or one that cannot be read.
+pub fn sqlite_file(url: &str) -> Option<PathBuf> {
+    let options = SqliteConnectOptions::from_str(url).ok().filter(|_| url.starts_with("sqlite:"))?;
+    Some(options.get_filename().to_owned())
 }
 
 /// Applies all migrations in one immediate transaction, so that a second process waits for the first and finds them done.

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use oleada_server::Config;
 use oleada_server::config::AttemptLimits;
+use oleada_server::secrets::SecretKey;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -52,6 +53,8 @@ impl Server {
         let many = u32::MAX / 2;
         let mut config = Config {
             database: db.url().to_owned(),
+            // With a file it is kept beside it.
+            secret_key: db.url().starts_with("postgres").then(SecretKey::generate),
             attempts: AttemptLimits { per_address: many, per_account: many },
             ..Config::default()
         };
@@ -124,6 +127,11 @@ impl Process {
     /// Scheme, host and port, without a slash at the end.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Where its database and its key are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Kills it as a crash would (SIGKILL).

@@ -1,14 +1,16 @@
 //! The contract of tests, runs and their seconds.
 
 use oleada_engine::window::Window;
-use oleada_server::store::plans::PlanText;
+use oleada_server::secrets::{SecretKey, Vault};
+use oleada_server::store::plans::{PlanText, Sort, Wanted};
 use oleada_server::store::runs::{Ending, NewRun};
 use oleada_server::store::samples::Sample;
 use oleada_server::store::{Db, PlanId, RunId, Timestamp, UserId};
 
 use super::{on_each, user};
 
-const TEXT: PlanText<'static> = PlanText { name: "Front page", notes: "ü\n", spec: "{}" };
+const TEXT: PlanText<'static> =
+    PlanText { name: "Front page", notes: "ü\n", tags: "", spec: "{}", search: "front page\nü" };
 
 async fn queue(db: &Db, owner: UserId, plan: PlanId) -> RunId {
     db.add_run(NewRun { owner, plan, name: "Front page", spec: "{\"a\":1}" }).await.unwrap()
@@ -26,8 +28,9 @@ async fn tests_belong_to_accounts() {
         assert_eq!(db.plan(bert, first).await.unwrap(), None);
 
         let changed = PlanText { name: "Changed", ..TEXT };
-        assert!(!db.change_plan(bert, first, changed).await.unwrap());
-        assert!(db.change_plan(anna, first, changed).await.unwrap());
+        assert!(!db.change_plan(bert, first, changed, 100).await.unwrap());
+        assert!(db.plan_versions(first).await.unwrap().is_empty(), "who may not change it leaves no version");
+        assert!(db.change_plan(anna, first, changed, 100).await.unwrap());
         assert_eq!(db.plan(anna, first).await.unwrap().unwrap().name, "Changed");
         assert_eq!(db.plans(anna, 10).await.unwrap().len(), 2);
         assert_eq!((db.plans(anna, 1).await.unwrap().len(), db.plans(bert, 10).await.unwrap().len()), (1, 0));
@@ -39,6 +42,146 @@ async fn tests_belong_to_accounts() {
         assert!(db.delete_plan(anna, first).await.unwrap() && !db.delete_plan(anna, first).await.unwrap());
         assert_eq!(db.run(run).await.unwrap().unwrap().plan_id, None, "a run outlives its test");
         assert!(db.delete_plan(anna, second).await.unwrap());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tests_are_found_sorted_and_archived() {
+    on_each(async |db| {
+        let (anna, bert) = (user(db, "anna").await.id, user(db, "bert").await.id);
+        let add = async |name: &str, tags: &str, search: &str| {
+            db.add_plan(anna, PlanText { name, tags, search, ..TEXT }).await.unwrap()
+        };
+        let shop = add("Shop", "\nshop\nevening peak\n", "shop\nbücher.example:80").await;
+        let search = add("archive 50%_off", "\nshopping\n", "archive 50%_off\n127.0.0.1:9900").await;
+        let old = add("Old", "", "old\nshop").await;
+        assert!(db.archive_plan(anna, old, Some(Timestamp(7))).await.unwrap());
+        assert!(!db.archive_plan(bert, shop, Some(Timestamp(7))).await.unwrap());
+        assert_eq!(db.plan(anna, old).await.unwrap().unwrap().archived_at, Some(Timestamp(7)));
+        assert_eq!((db.count_plans(anna).await.unwrap(), db.count_active_plans(anna).await.unwrap()), (3, 2));
+        assert_eq!(db.plan_tags(anna).await.unwrap(), ["evening peak", "shop", "shopping"]);
+        assert!(db.plan_tags(bert).await.unwrap().is_empty());
+
+        let active = Wanted { archived: Some(false), ..Wanted::default() };
+        let found = async |wanted: &Wanted, sort: Sort| {
+            let rows = db.wanted_plans(anna, wanted, sort, 10, 0).await.unwrap();
+            assert_eq!(db.count_wanted_plans(anna, wanted).await.unwrap(), rows.len() as i64);
+            rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+        };
+        let words =
+            |list: &[&str]| Wanted { words: list.iter().map(|w| (*w).to_owned()).collect(), ..Wanted::default() };
+        assert_eq!(found(&active, Sort::Name).await, [search, shop]);
+        assert_eq!(found(&active, Sort::Changed).await, [search, shop]);
+        assert_eq!(found(&Wanted { archived: Some(true), ..Wanted::default() }, Sort::Changed).await, [old]);
+        assert_eq!(found(&Wanted::default(), Sort::Name).await, [search, old, shop]);
+        assert_eq!(found(&words(&["shop"]), Sort::Name).await, [old, shop]);
+        assert_eq!(found(&words(&["bücher", "shop"]), Sort::Name).await, [shop]);
+        assert_eq!(found(&words(&["50%_"]), Sort::Name).await, [search], "signs of patterns are plain text");
+        assert!(
+            found(&words(&["%"]), Sort::Name).await == [search] && found(&words(&["o%d"]), Sort::Name).await.is_empty()
+        );
+        let tagged = |tag: &str| Wanted { tag: Some(tag.to_owned()), ..Wanted::default() };
+        assert_eq!(found(&tagged("shop"), Sort::Name).await, [shop], "a tag is a whole word");
+        assert!(db.wanted_plans(bert, &Wanted::default(), Sort::Name, 10, 0).await.unwrap().is_empty());
+        let second = db.wanted_plans(anna, &Wanted::default(), Sort::Name, 1, 1).await.unwrap();
+        assert_eq!(second.iter().map(|row| row.id).collect::<Vec<_>>(), [old], "one page after the other");
+
+        queue(db, anna, shop).await;
+        let rows = db.wanted_plans(anna, &Wanted::default(), Sort::Run, 10, 0).await.unwrap();
+        assert_eq!((rows[0].id, rows[0].runs, rows[1].runs, rows[1].last_run_at), (shop, 1, 0, None));
+        assert!(rows[0].last_run_at.is_some());
+        assert!(db.archive_plan(anna, old, None).await.unwrap());
+        assert_eq!(found(&active, Sort::Name).await, [search, old, shop]);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn former_versions_are_kept_and_bounded() {
+    on_each(async |db| {
+        let anna = user(db, "anna").await;
+        let id = db.add_plan(anna.id, TEXT).await.unwrap();
+        for n in 1..=5 {
+            let name = format!("Name {n}");
+            let text = PlanText { name: &name, tags: "\nx\n", spec: "{\"b\":2}", ..TEXT };
+            assert!(db.change_plan(anna.id, id, text, 3).await.unwrap());
+        }
+        let versions = db.plan_versions(id).await.unwrap();
+        let names: Vec<_> = versions.iter().map(|v| v.name.as_str()).collect();
+        assert_eq!(names, ["Name 4", "Name 3", "Name 2"], "the latest first, the oldest gone");
+        assert_eq!((versions[0].changed_by.as_deref(), versions[0].tags.as_str()), (Some(&*anna.email), "\nx\n"));
+        assert_eq!((versions[0].plan_id, versions[0].spec.as_str()), (id, ""));
+        let whole = db.plan_version(id, versions[0].id).await.unwrap().unwrap();
+        assert_eq!((whole.name.as_str(), whole.spec.as_str()), ("Name 4", "{\"b\":2}"));
+        assert_eq!(db.plan_version(PlanId::new(), versions[0].id).await.unwrap(), None);
+        assert!(db.delete_plan(anna.id, id).await.unwrap());
+        assert!(db.plan_versions(id).await.unwrap().is_empty(), "they go with their test");
+    })
+    .await;
+}
+
+/// Runs SQL that no version of the program runs: how an older one left things.
+async fn as_an_older_version(db: &Db, sql: &'static str) {
+    match db {
+        Db::Sqlite { write, .. } => _ = sqlx::query(sql).execute(write).await.unwrap(),
+        Db::Postgres(pool) => _ = sqlx::query(sql).execute(pool).await.unwrap(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clear_text_of_older_versions_is_sealed() {
+    on_each(async |db| {
+        const CLEAR: &str = r#"{"requests":[{"url":"http://127.0.0.1:9900/","bearer":"geheim"}]}"#;
+        let anna = user(db, "anna").await.id;
+        let text = PlanText { name: "Ältere", spec: CLEAR, ..TEXT };
+        let mut plans = Vec::new();
+        for _ in 0..45 {
+            plans.push(db.add_plan(anna, text).await.unwrap());
+        }
+        assert!(db.change_plan(anna, plans[0], text, 10).await.unwrap());
+        let run = db.add_run(NewRun { owner: anna, plan: plans[0], name: "Run", spec: CLEAR }).await.unwrap();
+        as_an_older_version(db, "update plans set search = null").await;
+        let broken = db.add_plan(anna, PlanText { spec: "not a plan", ..TEXT }).await.unwrap();
+
+        let vault = Vault::new(SecretKey::generate());
+        assert_eq!(oleada_server::plans::seal_all(db, &vault).await.unwrap(), 45 + 1 + 1);
+        assert_eq!(oleada_server::plans::seal_all(db, &vault).await.unwrap(), 0, "once is enough");
+        let version = db.plan_versions(plans[0]).await.unwrap()[0].id;
+        let version = db.plan_version(plans[0], version).await.unwrap().unwrap();
+        let mut stored = vec![db.run(run).await.unwrap().unwrap().spec, version.spec];
+        for plan in &plans {
+            stored.push(db.plan(anna, *plan).await.unwrap().unwrap().spec);
+        }
+        for spec in stored {
+            assert!(!spec.contains("geheim"), "{spec}");
+            assert_eq!(vault.unseal(&spec).unwrap().plan.spec().requests[0].bearer.as_deref(), Some("geheim"));
+        }
+        assert_eq!(db.plan(anna, broken).await.unwrap().unwrap().spec, "not a plan");
+        let words = Wanted { words: vec!["ältere".into(), "127.0.0.1:9900".into()], ..Wanted::default() };
+        assert_eq!(db.count_wanted_plans(anna, &words).await.unwrap(), 45, "and can be searched");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_run_before_is_the_one_that_came_to_an_end() {
+    on_each(async |db| {
+        let anna = user(db, "anna").await.id;
+        let (plan, other) = (db.add_plan(anna, TEXT).await.unwrap(), db.add_plan(anna, TEXT).await.unwrap());
+        let mut runs = Vec::new();
+        for of in [plan, other, plan, plan] {
+            runs.push(queue(db, anna, of).await);
+        }
+        let before = async |n: usize| {
+            let run = db.run(runs[n]).await.unwrap().unwrap();
+            db.run_before(&run).await.unwrap().map(|run| run.id)
+        };
+        assert_eq!(before(3).await, None, "the others wait");
+        for n in 0..3 {
+            assert!(db.stop_queued_run(runs[n], Timestamp::now()).await.unwrap());
+        }
+        assert_eq!((before(0).await, before(2).await, before(3).await), (None, Some(runs[0]), Some(runs[2])));
     })
     .await;
 }

@@ -112,6 +112,7 @@ fn label(field: &str) -> String {
     match field {
         "name" => "Name",
         "notes" => "Notes",
+        "tags" => "Tags",
         "load" => "Type of load",
         "per_test" => "Clients",
         "rate" => "Clients per second",
@@ -259,6 +260,7 @@ const ADVANCED: &[&str] = &[
     "min_tls",
     "insecure",
     "notes",
+    "tags",
 ];
 
 /// Lines with something in them.
@@ -838,6 +840,7 @@ impl Form<'_> {
                     {select("end", "At the end", "Requests in flight when the time is up.", &[("drain", "May finish until their timeout"), ("abort", "Are cut and counted so")], &form.end, errors)}
                 </div>
                 {check_box("insecure", "Accept any certificate", "For a target with a self-signed certificate.", form.insecure)}
+                {Field { name: "tags", label: "Tags", hint: "Words to find it by, with commas between them.".to_owned(), value: &form.tags, placeholder: "shop, evening", ..Field::default() }.view(errors)}
                 {text_area("notes", "Notes", "Shown with the test, for you and your colleagues.", 3, &form.notes, errors)}
             </details>
         }

@@ -33,6 +33,17 @@ pub enum Access {
     },
 }
 
+/// What is different from the plan of the run before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanChange {
+    /// Id of the run before; `None` on public pages.
+    pub before_id: Option<String>,
+    /// When it began, unix milliseconds.
+    pub at: i64,
+    /// The changes; never empty. No secrets stand in them.
+    pub sentences: Vec<String>,
+}
+
 /// `GET /runs/{id}` and `GET /r/{token}`.
 #[derive(Clone, Debug)]
 pub struct RunPage {
@@ -62,6 +73,8 @@ pub struct RunPage {
     pub points: Vec<Point>,
     /// The result, once it is over and anything was measured.
     pub result: Option<ResultDoc>,
+    /// What is different from the plan of the run before; `None` if it was the same, or there is none.
+    pub changed: Option<PlanChange>,
     /// Who looks.
     pub access: Access,
     /// Runs of the same test that are over, this one included, newest first; empty on public pages.
@@ -111,6 +124,7 @@ pub fn render(chrome: &Chrome, page: &RunPage) -> String {
                 {(!page.is_public()).then(|| actions(page, over))}
             </div>
             {if over { finished(page) } else { live(page) }}
+            {page.changed.as_ref().map(|change| changed(change, &page.id))}
             <section aria-labelledby="plan-title">
                 <h2 id="plan-title">"The plan"</h2>
                 {words::plan_facts(&page.plan)}
@@ -191,6 +205,22 @@ fn finished(page: &RunPage) -> AnyView {
             None => view! { <p class="muted">"Nothing was measured."</p> }.into_any(),
         }}
         <section aria-labelledby="times-title"><h2 id="times-title">"When"</h2>{times}</section>
+    }
+    .into_any()
+}
+
+fn changed(change: &PlanChange, id: &str) -> AnyView {
+    let sentences = change.sentences.iter().map(|text| view! { <li>{text.clone()}</li> }).collect_view();
+    let compare = change.before_id.as_ref().map(|before| {
+        view! { <p class="no-print"><a href=format!("/compare?run={before}&run={id}")>"Compare the two runs"</a></p> }
+    });
+    view! {
+        <section aria-labelledby="changed-title">
+            <h2 id="changed-title">"Changed since the previous run"</h2>
+            <p class="muted">"The run of "{moment(change.at)}" had another plan. Since then:"</p>
+            <ul class="changes">{sentences}</ul>
+            {compare}
+        </section>
     }
     .into_any()
 }

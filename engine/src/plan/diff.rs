@@ -136,14 +136,17 @@ fn number(value: f64, unit: &str) -> String {
 }
 
 fn load_text(load: Load) -> String {
-    let n = |value: f64| number(value, "");
+    let clients = |n: f64| number(n, if n == 1.0 { " client" } else { " clients" });
     match load {
-        Load::FixedCount { requests, clients } => {
-            format!("{} requests by {} clients at once", n(requests as f64), n(f64::from(clients)))
+        Load::FixedCount { requests, clients: n } => {
+            let what = if requests == 1 { " request" } else { " requests" };
+            format!("{} by {} at once", number(requests as f64, what), clients(f64::from(n)))
         }
-        Load::PerTest { clients } => format!("{} clients per test", n(clients as f64)),
-        Load::PerSecond { rate } => format!("{} clients per second", n(rate)),
-        Load::Maintain { from, to } => format!("{} to {} clients at once", n(f64::from(from)), n(f64::from(to))),
+        Load::PerTest { clients: n } => format!("{} per test", clients(n as f64)),
+        Load::PerSecond { rate } => format!("{} per second", clients(rate)),
+        Load::Maintain { from, to } => {
+            format!("{} to {} at once", number(f64::from(from), ""), clients(f64::from(to)))
+        }
     }
 }
 

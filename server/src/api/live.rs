@@ -72,7 +72,7 @@ fn events(state: AppState, run: &RunRow, token: Option<String>, headers: &Header
         .or(already.after);
     let viewer = Viewer {
         id: run.id,
-        duration_s: plan_of(run).ok().and_then(|p| p.spec().duration_s),
+        duration_s: plan_of(&state, run).ok().and_then(|p| p.spec().duration_s),
         queue: state.runs.hub.watch_queue(),
         state,
         live: None,

@@ -5,7 +5,7 @@ use oleada_engine::limit::LimitSpec;
 use oleada_engine::plan::limits::{self, Bound};
 use oleada_engine::plan::scenario::{Assertion, DataSpec, Extract, Pause, Subject};
 use oleada_engine::plan::{Credentials, FieldError, Load, Plan, PlanSpec, RequestSpec, Stage, Target};
-use oleada_engine::result::shown_url;
+use oleada_engine::result::{HIDDEN, header_is_shown, shown_url};
 
 use super::rows;
 
@@ -16,6 +16,8 @@ pub struct NewTest {
     pub name: String,
     /// Notes; may be empty.
     pub notes: String,
+    /// Tags, in lower case, each once.
+    pub tags: Vec<String>,
     /// What it does.
     pub plan: Plan,
 }
@@ -31,6 +33,10 @@ pub fn read(form: &PlanForm, stored: Option<&PlanSpec>) -> Result<NewTest, Vec<F
     if form.notes.chars().count() > limits::NOTES_CHARS {
         reader.add("notes", "must be at most 10,000 characters");
     }
+    if form.notes.contains('\0') {
+        reader.add("notes", "must not have a NUL character");
+    }
+    let tags = reader.tags(&form.tags);
     let plan = match Plan::try_from(spec) {
         Ok(plan) => Some(plan),
         Err(errors) => {
@@ -43,7 +49,7 @@ pub fn read(form: &PlanForm, stored: Option<&PlanSpec>) -> Result<NewTest, Vec<F
         }
     };
     match plan.filter(|_| reader.errors.is_empty()) {
-        Some(plan) => Ok(NewTest { name, notes: form.notes.trim().to_owned(), plan }),
+        Some(plan) => Ok(NewTest { name, notes: form.notes.trim().to_owned(), tags, plan }),
         None => Err(reader.errors),
     }
 }
@@ -71,6 +77,41 @@ impl Reader {
         let url = form.requests.first().map(|r| r.url.trim()).unwrap_or_default();
         let shown = Target::parse(url).map(|t| shown_url(&t)).unwrap_or_default();
         shown.chars().take(limits::NAME_CHARS).collect()
+    }
+
+    /// Words between commas, in lower case and each once.
+    fn tags(&mut self, text: &str) -> Vec<String> {
+        let mut tags: Vec<String> = Vec::new();
+        for tag in text.split(',') {
+            let tag = tag.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+            if tag.chars().count() > limits::TAG_CHARS || tag.chars().any(char::is_control) {
+                self.add("tags", &format!("must have at most {} characters each", limits::TAG_CHARS));
+            } else if !tag.is_empty() && !tags.contains(&tag) {
+                tags.push(tag);
+            }
+        }
+        if tags.len() > limits::TAGS {
+            self.add("tags", &format!("must be at most {}", limits::TAGS));
+        }
+        tags
+    }
+
+    /// The stored value of a header whose value was not shown: of several of one name, the one at the same place among them.
+    fn kept_header(
+        &mut self,
+        field: &str,
+        name: &str,
+        before: &[(String, String)],
+        stored: Option<&RequestSpec>,
+    ) -> String {
+        let same = |list: &[(String, String)]| -> Vec<String> {
+            list.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.clone()).collect()
+        };
+        let kept = stored.and_then(|r| same(&r.headers).into_iter().nth(same(before).len()));
+        kept.unwrap_or_else(|| {
+            self.add(field, &format!("has “{HIDDEN}” for {name}, which has no stored value: type the value"));
+            String::new()
+        })
     }
 
     /// A number inside its bound. What is typed wrong is told here; the default stands in so that the rest can be judged.
@@ -251,14 +292,19 @@ impl Reader {
     fn request(&mut self, index: usize, form: &RequestForm, stored: Option<&PlanSpec>) -> RequestSpec {
         let field = |part: &str| format!("requests[{index}].{part}");
         let method = self.choice(&field("method"), &form.method);
+        let kept = stored.and_then(|s| s.requests.get(form.stored?));
         let mut headers = Vec::new();
         for line in form.headers.lines().filter(|l| !l.trim().is_empty()) {
             match line.split_once(':') {
+                Some((name, value)) if value.trim() == HIDDEN && !header_is_shown(name.trim()) => {
+                    let value = self.kept_header(&field("headers"), name.trim(), &headers, kept);
+                    headers.push((name.trim().to_owned(), value));
+                }
                 Some((name, value)) => headers.push((name.trim().to_owned(), value.trim().to_owned())),
                 None => self.add(&field("headers"), "must have one “Name: value” a line"),
             }
         }
-        let kept = stored.and_then(|s| s.requests.get(form.stored?)).and_then(|r| r.basic_auth.as_ref());
+        let kept = kept.and_then(|r| r.basic_auth.as_ref());
         let user = form.auth_user.trim();
         let basic_auth = match (user.is_empty(), form.auth_password.is_empty()) {
             (true, true) => None,
@@ -297,9 +343,19 @@ impl Reader {
                 (None, None)
             }
         };
+        // A password in the address would be shown with it each time: it is kept as one that is not.
+        let mut url = form.url.trim().to_owned();
+        let in_url = Target::parse(&url).ok().and_then(|target| target.credentials).filter(|c| !c.user.contains(':'));
+        let basic_auth = match in_url.filter(|c| basic_auth.is_none() && bearer.is_none() && !c.password.is_empty()) {
+            Some(credentials) => {
+                url = without_user(&url);
+                Some(credentials)
+            }
+            None => basic_auth,
+        };
         let mut spec = RequestSpec {
             method,
-            url: form.url.trim().to_owned(),
+            url,
             name: Some(form.name.trim().to_owned()).filter(|name| !name.is_empty()),
             weight: if form.weight.trim().is_empty() {
                 limits::WEIGHT.default as u32
@@ -368,6 +424,14 @@ impl Reader {
         let value = if matches!(on, Subject::Status | Subject::Time) { form.value.trim() } else { &form.value };
         Assertion { on, what: form.what.trim().to_owned(), is, value: value.to_owned() }
     }
+}
+
+/// An address without its `user:password@`.
+fn without_user(url: &str) -> String {
+    let Some(start) = url.find("://").map(|at| at + 3) else { return url.to_owned() };
+    let end = url[start..].find(['/', '?', '#', '\\']).map_or(url.len(), |at| start + at);
+    let host = url[start..end].rfind('@').map_or(start, |at| start + at + 1);
+    format!("{}{}", &url[..start], &url[host..])
 }
 
 /// Takes the commas out of `10,000`, as our own pages write it. Any other comma stays, and is no number: in `2,5` it could
@@ -893,6 +957,45 @@ mod tests {
             found,
             ["limits[0].text", "requests[0].bearer", "requests[0].body_file", "requests[0].query", "think_least_ms"]
         );
+    }
+
+    #[test]
+    fn tags_are_trimmed_lowered_and_bounded() {
+        let tags = |text: &str| read(&PlanForm { tags: text.into(), ..good() }, None).map(|test| test.tags);
+        assert_eq!(tags(" Shop,evening  peak ,, SHOP,Über").unwrap(), ["shop", "evening peak", "über"]);
+        assert_eq!(tags("").unwrap(), Vec::<String>::new());
+        assert_eq!(tags(&"x".repeat(40)).unwrap().len(), 1);
+        assert_eq!(tags(&"x".repeat(41)).unwrap_err()[0].field, "tags");
+        let many = |n: usize| (0..n).map(|i| i.to_string()).collect::<Vec<_>>().join(",");
+        assert_eq!(tags(&many(20)).unwrap().len(), 20);
+        assert_eq!(tags(&many(21)).unwrap_err()[0].field, "tags");
+    }
+
+    #[test]
+    fn what_is_not_shown_of_headers_is_kept_until_another_is_typed() {
+        let mut form = good();
+        form.requests[0].headers = "X-Token: one\nx-token: two\nAccept: a".into();
+        let stored = read(&form, None).unwrap().plan;
+        let mut again = PlanForm::from_spec("t", "", stored.spec());
+        assert_eq!(again.requests[0].headers, "X-Token: (hidden)\nx-token: (hidden)\nAccept: a");
+        assert_eq!(read(&again, Some(stored.spec())).unwrap().plan, stored);
+        again.requests[0].headers = "X-Token: (hidden)\nx-token: new".into();
+        let changed = read(&again, Some(stored.spec())).unwrap().plan;
+        let values: Vec<_> = changed.spec().requests[0].headers.iter().map(|(_, v)| v.as_str()).collect();
+        assert_eq!(values, ["one", "new"]);
+        again.requests[0].headers = "X-Other: (hidden)".into();
+        assert_eq!(read(&again, Some(stored.spec())).unwrap_err()[0].field, "requests[0].headers");
+    }
+
+    #[test]
+    fn a_password_in_the_address_becomes_one_that_is_not_shown() {
+        let mut form = good();
+        form.requests[0].url = "http://anna:p%40ss@127.0.0.1:9900/a@b".into();
+        let plan = read(&form, None).unwrap().plan;
+        let request = &plan.spec().requests[0];
+        assert_eq!(request.url, "http://127.0.0.1:9900/a@b");
+        let credentials = request.basic_auth.as_ref().unwrap();
+        assert_eq!((credentials.user.as_str(), credentials.password.as_str()), ("anna", "p@ss"));
     }
 
     #[test]

@@ -111,7 +111,7 @@ pub async fn show(
 async fn tests_of(state: &AppState, row: &HostRow) -> Result<u64> {
     let Some(at) = hosts::at(row) else { return Ok(0) };
     let plans = state.db.plans(row.user_id, plans::MOST).await?;
-    let named = plans.iter().filter(|plan| plans::hosts_of(plan).is_ok_and(|hosts| hosts.contains(&at)));
+    let named = plans.iter().filter(|plan| plans::hosts_of(state, plan).is_ok_and(|hosts| hosts.contains(&at)));
     Ok(named.count() as u64)
 }
 

@@ -4,9 +4,11 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use oleada_app::FlashKind;
 use oleada_app::pages::plan_form::{self, TestFormPage};
-use oleada_app::pages::plans::{self as page, MissingHost, TestPage, TestRow, TestsPage};
+use oleada_app::pages::plans::{
+    self as page, DeletePage, HistoryEntry, HistoryPage, MissingHost, TestFilter, TestPage, TestRow, TestsPage,
+};
 use oleada_app::plan_form::{FormAction, PlanForm};
-use oleada_engine::plan::{FieldError, PlanSpec};
+use oleada_engine::plan::{FieldError, PlanSpec, limits};
 use oleada_engine::result::PlanDoc;
 use serde::Deserialize;
 use tower_sessions::Session;
@@ -17,7 +19,7 @@ use crate::auth::CurrentUser;
 use crate::error::{Error, Result, see_other};
 use crate::render::{Frame, flash};
 use crate::state::AppState;
-use crate::store::plans::PlanRow;
+use crate::store::plans::{PlanRow, Sort, Wanted, split_tags};
 use crate::store::{PlanId, UserId};
 use crate::{hosts, plans, runs};
 
@@ -31,24 +33,91 @@ pub struct Prefill {
     url: String,
 }
 
+/// What a list of tests is asked for. Whatever is not understood counts as not asked for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ListQuery {
+    q: String,
+    tag: String,
+    show: String,
+    sort: String,
+    page: String,
+}
+
+impl ListQuery {
+    /// Bounded, and without what is not understood.
+    fn filter(&self) -> TestFilter {
+        let known = |value: &str, of: &[&str]| if of.contains(&value) { value.to_owned() } else { String::new() };
+        TestFilter {
+            q: bounded(&self.q, limits::SEARCH_CHARS),
+            tag: bounded(&self.tag.to_lowercase(), limits::TAG_CHARS),
+            show: known(&self.show, &["archived", "all"]),
+            sort: known(&self.sort, &["name", "run"]),
+        }
+    }
+}
+
+/// Without control characters, which stand in no name and which Postgres takes in no text.
+fn bounded(text: &str, most: usize) -> String {
+    text.trim().chars().filter(|c| !c.is_control()).take(most).collect()
+}
+
+fn wanted(filter: &TestFilter) -> (Wanted, Sort) {
+    let words = filter.q.to_lowercase().split_whitespace().take(limits::SEARCH_WORDS).map(str::to_owned).collect();
+    let archived = match filter.show.as_str() {
+        "all" => None,
+        shown => Some(shown == "archived"),
+    };
+    let sort = match filter.sort.as_str() {
+        "name" => Sort::Name,
+        "run" => Sort::Run,
+        _ => Sort::Changed,
+    };
+    (Wanted { words, tag: (!filter.tag.is_empty()).then(|| filter.tag.clone()), archived }, sort)
+}
+
 /// `GET /tests`.
 ///
 /// # Errors
 /// If the database fails.
-pub async fn list(State(state): State<AppState>, user: CurrentUser, frame: Frame) -> Result<Response> {
+pub async fn list(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Query(query): Query<ListQuery>,
+    frame: Frame,
+) -> Result<Response> {
+    let filter = query.filter();
+    let (wanted, sort) = wanted(&filter);
+    let found = u64::try_from(state.db.count_wanted_plans(user.id, &wanted).await?).unwrap_or(0);
+    let a_page = limits::TESTS_A_PAGE as u64;
+    let pages = found.div_ceil(a_page).max(1);
+    let page = query.page.parse::<u64>().unwrap_or(1).clamp(1, pages);
+    let (limit, offset) = (limits::TESTS_A_PAGE as i64, ((page - 1) * a_page) as i64);
     let mut tests = Vec::new();
-    for row in state.db.plans(user.id, plans::MOST).await? {
+    for row in state.db.wanted_plans(user.id, &wanted, sort, limit, offset).await? {
         let last = state.db.runs_of_plan(row.id, 1).await?;
-        let runs = u64::try_from(state.db.count_runs_of_plan(row.id).await?).unwrap_or(0);
         tests.push(TestRow {
             id: row.id.to_string(),
-            name: row.name.clone(),
-            plan: PlanDoc::of(&plans::plan_of(&row)?),
+            name: row.name,
+            tags: split_tags(&row.tags),
+            archived: row.archived_at.is_some(),
+            updated_at: row.updated_at.0,
+            // One test that cannot be read must not hide the others.
+            plan: state.vault.unseal(&row.spec).ok().map(|opened| PlanDoc::of(&opened.plan)),
             last_run: runs::list(&state, &last).await?.pop(),
-            runs,
+            runs: u64::try_from(row.runs).unwrap_or(0),
         });
     }
-    frame.show(|chrome| page::render_list(chrome, &TestsPage { tests })).await
+    let page = TestsPage {
+        tests,
+        tags: state.db.plan_tags(user.id).await?,
+        filter,
+        found,
+        all: u64::try_from(state.db.count_plans(user.id).await?).unwrap_or(0),
+        page,
+        pages,
+    };
+    frame.show(|chrome| page::render_list(chrome, &page)).await
 }
 
 /// `GET /tests/new`.
@@ -98,13 +167,16 @@ pub async fn show(
     frame: Frame,
 ) -> Result<Response> {
     let row = plans::find(&state, user.id, &id).await?;
-    let plan = plans::plan_of(&row)?;
+    let opened = plans::open(&state, &row)?;
     let history = state.db.runs_of_plan(row.id, RUNS).await?;
     let page = TestPage {
         id: row.id.to_string(),
         name: row.name.clone(),
         notes: row.notes.clone(),
-        plan: PlanDoc::of(&plan),
+        tags: split_tags(&row.tags),
+        archived_at: row.archived_at.map(|at| at.0),
+        lost: opened.loss(),
+        plan: PlanDoc::of(&opened.plan),
         runs: runs::list(&state, &history).await?,
         missing_hosts: missing_hosts(&state, user.id, &row).await?,
         updated_at: row.updated_at.0,
@@ -123,7 +195,8 @@ pub async fn edit(
     frame: Frame,
 ) -> Result<Response> {
     let row = plans::find(&state, user.id, &id).await?;
-    let form = PlanForm::from_spec(&row.name, &row.notes, plans::plan_of(&row)?.spec());
+    let mut form = PlanForm::from_spec(&row.name, &row.notes, plans::open(&state, &row)?.plan.spec());
+    form.tags = split_tags(&row.tags).join(", ");
     let page = form_page(&state, user.id, Some(row.id), form, Vec::new()).await?;
     frame.show(|chrome| plan_form::render(chrome, &page)).await
 }
@@ -141,12 +214,12 @@ pub async fn update(
     Submitted(pairs): Submitted,
 ) -> Result<Response> {
     let row = plans::find(&state, user.id, &id).await?;
-    let stored = PlanSpec::from(plans::plan_of(&row)?);
+    let stored = PlanSpec::from(plans::open(&state, &row)?.plan);
     let (mut form, action) = PlanForm::from_pairs(pairs);
     form.mark_stored(&stored);
     match judge(form, action, Some(&stored)) {
         Judged::Test(test, run) => {
-            plans::change(&state, user.id, row.id, &test).await?;
+            plans::change(&state, user.id, &row, &test).await?;
             saved(&state, user.id, row.id, run, &session).await
         }
         Judged::Again(form, errors) => again(&state, user.id, Some(row.id), *form, errors, frame).await,
@@ -183,7 +256,104 @@ pub async fn copy(
     Ok(see_other(&format!("/tests/{copy}/edit")))
 }
 
-/// `POST /tests/{id}/delete`.
+/// `POST /tests/{id}/archive`.
+///
+/// # Errors
+/// As [`show`].
+pub async fn archive(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    session: Session,
+) -> Result<Response> {
+    let row = plans::find(&state, user.id, &id).await?;
+    plans::archive(&state, user.id, &row).await?;
+    flash(&session, FlashKind::Success, format!("“{}” is archived. Its runs are kept.", row.name)).await?;
+    Ok(see_other(&format!("/tests/{}", row.id)))
+}
+
+/// `POST /tests/{id}/unarchive`.
+///
+/// # Errors
+/// As [`show`].
+pub async fn unarchive(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    session: Session,
+) -> Result<Response> {
+    let row = plans::find(&state, user.id, &id).await?;
+    plans::unarchive(&state, user.id, &row).await?;
+    flash(&session, FlashKind::Success, format!("“{}” is back in the list.", row.name)).await?;
+    Ok(see_other(&format!("/tests/{}", row.id)))
+}
+
+/// `GET /tests/{id}/history`.
+///
+/// # Errors
+/// As [`show`].
+pub async fn history(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    frame: Frame,
+) -> Result<Response> {
+    let row = plans::find(&state, user.id, &id).await?;
+    let entries = plans::history(&state, &row).await?.into_iter().map(|change| HistoryEntry {
+        version: change.before.id.to_string(),
+        at: change.before.changed_at.0,
+        by: change.before.changed_by,
+        sentences: change.sentences,
+    });
+    let page = HistoryPage {
+        id: row.id.to_string(),
+        name: row.name.clone(),
+        created_at: row.created_at.0,
+        entries: entries.collect(),
+    };
+    frame.show(|chrome| page::render_history(chrome, &page)).await
+}
+
+/// `POST /tests/{id}/history/{version}/restore`.
+///
+/// # Errors
+/// As [`show`]; [`Error::NotFound`] for a version that is not kept any more.
+pub async fn restore(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path((id, version)): Path<(String, String)>,
+    session: Session,
+) -> Result<Response> {
+    let row = plans::find(&state, user.id, &id).await?;
+    plans::restore(&state, user.id, &row, &version).await?;
+    flash(&session, FlashKind::Success, "The former version is back. What was replaced is in the history.").await?;
+    Ok(see_other(&format!("/tests/{}", row.id)))
+}
+
+/// `GET /tests/{id}/delete`: the question.
+///
+/// # Errors
+/// As [`show`].
+pub async fn ask_delete(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    frame: Frame,
+) -> Result<Response> {
+    let row = plans::find(&state, user.id, &id).await?;
+    let runs = u64::try_from(state.db.count_runs_of_plan(row.id).await?).unwrap_or(0);
+    let page = DeletePage { id: row.id.to_string(), name: row.name, runs };
+    frame.show(|chrome| page::render_delete(chrome, &page)).await
+}
+
+/// The answer to the question before a test is deleted.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Confirmation {
+    confirmed: String,
+}
+
+/// `POST /tests/{id}/delete`. An archived test that has runs was put away to be kept: it goes only when that was confirmed.
 ///
 /// # Errors
 /// As [`show`]; [`Error::Conflict`] while a run of it is under way.
@@ -192,8 +362,12 @@ pub async fn delete(
     user: CurrentUser,
     Path(id): Path<String>,
     session: Session,
+    Form(confirmation): Form<Confirmation>,
 ) -> Result<Response> {
     let row = plans::find(&state, user.id, &id).await?;
+    if row.archived_at.is_some() && confirmation.confirmed != "yes" && state.db.count_runs_of_plan(row.id).await? > 0 {
+        return Ok(see_other(&format!("/tests/{}/delete", row.id)));
+    }
     plans::delete(&state, user.id, &row).await?;
     flash(&session, FlashKind::Success, format!("“{}” was deleted. Its runs are kept.", row.name)).await?;
     Ok(see_other("/tests"))
@@ -266,7 +440,7 @@ async fn start(state: &AppState, owner: UserId, row: &PlanRow, session: &Session
 
 async fn missing_hosts(state: &AppState, owner: UserId, row: &PlanRow) -> Result<Vec<MissingHost>> {
     let mut missing = Vec::new();
-    for at in plans::hosts_of(row)? {
+    for at in plans::hosts_of(state, row)? {
         match hosts::standing(state, owner, &at).await? {
             hosts::Standing::Usable => {}
             hosts::Standing::Unproved(id) => {

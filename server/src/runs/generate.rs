@@ -52,9 +52,13 @@ impl Drop for Entered<'_> {
 }
 
 async fn attempt(state: &AppState, run: &RunRow, live: &LiveRun) -> Result<()> {
-    let Ok(plan) = plan_of(run) else {
+    let Ok(opened) = state.vault.unseal(&run.spec) else {
         return refuse(state, run, "The stored test is not one that this version can run.").await;
     };
+    if let Some(loss) = opened.loss() {
+        return refuse(state, run, &loss).await;
+    }
+    let plan = opened.plan;
     let named = plan.hosts();
     tokio::select! {
         confirmed = hosts::confirm_all(state, run.owner_id, &named) => {
@@ -238,7 +242,7 @@ pub async fn settle_interrupted(state: &AppState, run: &RunRow) -> Result<()> {
     let detail =
         Some("The process that ran this test ended before the test did. What it had stored until then is shown.");
     let points = state.db.points(run.id, -1).await?;
-    let (Ok(plan), Some(last)) = (plan_of(run), points.last()) else {
+    let (Ok(plan), Some(last)) = (plan_of(state, run), points.last()) else {
         let ending = Ending { reason: EndReason::Interrupted.as_str(), detail, at: Timestamp::now(), result: None };
         state.db.finish_run(run.id, ending).await?;
         return Ok(());

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use oleada_app::pages::compare::ComparedRun;
-use oleada_app::pages::run::{Access, RunPage};
+use oleada_app::pages::run::{Access, PlanChange, RunPage};
 use oleada_app::view::{RunRow as ListRow, RunState};
 use oleada_engine::result::{PlanDoc, Point, ResultDoc};
 
 use super::live::{Look, Phase};
 use super::{plan_of, result_of, state_of};
 use crate::error::Result;
+use crate::plans;
 use crate::state::AppState;
 use crate::store::Timestamp;
 use crate::store::runs::RunRow;
@@ -78,8 +79,8 @@ pub fn phase_state(phase: Phase) -> RunState {
 }
 
 /// The plan as it may be shown; `None` if the stored text is not one of this version.
-pub fn plan_doc(run: &RunRow) -> Option<PlanDoc> {
-    plan_of(run).ok().map(|plan| PlanDoc::of(&plan))
+pub fn plan_doc(state: &AppState, run: &RunRow) -> Option<PlanDoc> {
+    plan_of(state, run).ok().map(|plan| PlanDoc::of(&plan))
 }
 
 /// What the run's page shows.
@@ -88,7 +89,8 @@ pub fn plan_doc(run: &RunRow) -> Option<PlanDoc> {
 /// If the database fails, or the stored plan cannot be read.
 pub async fn page(state: &AppState, run: &RunRow, access: Access, siblings: Vec<ListRow>) -> Result<RunPage> {
     let view = look(state, run).await?;
-    let plan = plan_doc(run).ok_or_else(|| anyhow::anyhow!("the plan of run {} cannot be read", run.id))?;
+    let plan = plan_doc(state, run).ok_or_else(|| anyhow::anyhow!("the plan of run {} cannot be read", run.id))?;
+    let changed = if view.state.is_over() { changed_since(state, run, &access).await? } else { None };
     Ok(RunPage {
         id: run.id.to_string(),
         test_id: run.plan_id.map(|id| id.to_string()),
@@ -103,9 +105,22 @@ pub async fn page(state: &AppState, run: &RunRow, access: Access, siblings: Vec<
         plan,
         points: view.points,
         result: view.result.filter(|_| view.state.is_over()),
+        changed,
         access,
         siblings,
     })
+}
+
+/// What is different from the plan of the run before, if anything.
+async fn changed_since(state: &AppState, run: &RunRow, access: &Access) -> Result<Option<PlanChange>> {
+    let Some(before) = state.db.run_before(run).await? else { return Ok(None) };
+    let (Ok(old), Ok(new)) = (state.vault.unseal(&before.spec), state.vault.unseal(&run.spec)) else {
+        return Ok(None);
+    };
+    let sentences = plans::plan_changes(&old, &new);
+    let before_id = matches!(access, Access::Owner { .. }).then(|| before.id.to_string());
+    let at = before.started_at.unwrap_or(before.queued_at).0;
+    Ok((!sentences.is_empty()).then_some(PlanChange { before_id, at, sentences }))
 }
 
 /// One column of the compare page.
@@ -114,7 +129,7 @@ pub async fn page(state: &AppState, run: &RunRow, access: Access, siblings: Vec<
 /// As [`page`].
 pub async fn compared(state: &AppState, run: &RunRow) -> Result<ComparedRun> {
     let view = look(state, run).await?;
-    let plan = plan_doc(run).ok_or_else(|| anyhow::anyhow!("the plan of run {} cannot be read", run.id))?;
+    let plan = plan_doc(state, run).ok_or_else(|| anyhow::anyhow!("the plan of run {} cannot be read", run.id))?;
     Ok(ComparedRun {
         id: run.id.to_string(),
         test_name: run.name.clone(),

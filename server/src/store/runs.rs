@@ -1,6 +1,7 @@
 //! Runs: one execution of a test each. A run's life is queued → verifying → running → draining → over; or refused.
 
 use sqlx::{query, query_as, query_scalar};
+use uuid::Uuid;
 
 use super::{Db, PlanId, Result, RunId, Timestamp, UserId, reading, statements, transaction, writing};
 
@@ -38,6 +39,22 @@ statements! {
         where plan_id = $1
         order by queued_at desc, id desc
         limit $2");
+    PREVIOUS = concat!("
+        select ", columns!(), "
+        from runs
+        where plan_id = $1 and state = 'over' and (queued_at < $2 or (queued_at = $2 and id < $3))
+        order by queued_at desc, id desc
+        limit 1");
+    SPECS = "
+        select id, spec
+        from runs
+        where id > $1
+        order by id
+        limit $2";
+    SET_SPEC = "
+        update runs
+        set spec = $3
+        where id = $1 and spec = $2";
     COUNT_OF_PLAN = "
         select count(*)
         from runs
@@ -117,7 +134,7 @@ pub struct RunRow {
     pub plan_id: Option<PlanId>,
     /// The test's name when the run was asked for.
     pub name: String,
-    /// The plan it runs, as JSON, credentials included.
+    /// The plan it runs, as JSON, its secrets sealed.
     pub spec: String,
     /// `queued`, `verifying`, `running`, `draining`, `over` or `refused`.
     pub state: String,
@@ -146,7 +163,7 @@ pub struct NewRun<'a> {
     pub plan: PlanId,
     /// The test's name.
     pub name: &'a str,
-    /// The plan as JSON.
+    /// The plan as JSON, its secrets sealed.
     pub spec: &'a str,
 }
 
@@ -182,6 +199,22 @@ impl Db {
     /// The latest runs of a test, newest first.
     pub async fn runs_of_plan(&self, plan: PlanId, limit: i64) -> Result<Vec<RunRow>> {
         reading!(self, pool => query_as(OF_PLAN).bind(plan).bind(limit).fetch_all(pool).await)
+    }
+
+    /// The run of the same test before this one, if both are of a test that is still there.
+    pub async fn run_before(&self, run: &RunRow) -> Result<Option<RunRow>> {
+        let Some(plan) = run.plan_id else { return Ok(None) };
+        reading!(self, pool => query_as(PREVIOUS).bind(plan).bind(run.queued_at).bind(run.id).fetch_optional(pool).await)
+    }
+
+    /// Stored plans of runs, whoever owns them, in the order of their ids after `after`.
+    pub async fn run_specs(&self, after: Uuid, limit: i64) -> Result<Vec<(Uuid, String)>> {
+        reading!(self, pool => query_as(SPECS).bind(after).bind(limit).fetch_all(pool).await)
+    }
+
+    /// Writes a stored plan anew, unless it was changed in the meantime.
+    pub async fn set_run_spec(&self, id: Uuid, before: &str, spec: &str) -> Result<()> {
+        writing!(self, pool => query(SET_SPEC).bind(id).bind(before).bind(spec).execute(pool).await.map(|_| ()))
     }
 
     /// How many runs a test has.
