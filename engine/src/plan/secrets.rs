@@ -7,8 +7,8 @@ use super::PlanSpec;
 use crate::result::{header_is_shown, parameter_is_secret};
 
 /// Visits every secret of a plan: where it stands, in words such as “the password of request 2”, and the text itself, which
-/// may be replaced. Passwords (also those in addresses), bearer tokens, cookies, and values of headers and parameters that
-/// are not shown.
+/// may be replaced. Passwords (also those in addresses), bearer tokens, cookies, and values of headers, parameters and form
+/// fields that are not shown.
 pub fn each_secret(spec: &mut PlanSpec, mut visit: impl FnMut(String, &mut String)) {
     for (index, request) in spec.requests.iter_mut().enumerate() {
         let of = format!("of request {}", index + 1);
@@ -26,6 +26,9 @@ pub fn each_secret(spec: &mut PlanSpec, mut visit: impl FnMut(String, &mut Strin
         }
         for (name, value) in request.query.iter_mut().filter(|(name, _)| parameter_is_secret(name)) {
             visit(format!("the parameter {name} {of}"), value);
+        }
+        for (name, value) in request.form.iter_mut().filter(|(name, _)| parameter_is_secret(name)) {
+            visit(format!("the form field {name} {of}"), value);
         }
         if let Some(range) = url_password(&request.url) {
             let mut password = request.url[range.clone()].to_owned();
@@ -57,6 +60,7 @@ mod tests {
             query: vec![pair("page", "1"), pair("api_key", "s2")],
             headers: vec![pair("Accept", "text/html"), pair("PRIVATE-TOKEN", "s3")],
             cookies: vec![pair("sid", "s4")],
+            form: vec![pair("colour", "red"), pair("password", "s7")],
             basic_auth: Some(Credentials { user: "u".into(), password: "s5".into() }),
             bearer: Some("s6".into()),
             ..RequestSpec::default()
@@ -74,6 +78,7 @@ mod tests {
             [
                 "the bearer token of request 2: s6",
                 "the cookie sid of request 2: s4",
+                "the form field password of request 2: s7",
                 "the header PRIVATE-TOKEN of request 2: s3",
                 "the parameter api_key of request 2: s2",
                 "the password in the address of request 2: s1",
@@ -81,7 +86,7 @@ mod tests {
             ]
         );
         let json = serde_json::to_string(&spec).unwrap();
-        assert!((1..=6).all(|n| !json.contains(&format!("s{n}\""))), "{json}");
+        assert!((1..=7).all(|n| !json.contains(&format!("s{n}\""))), "{json}");
         assert_eq!(spec.requests[1].url, "http://u:gone@127.0.0.1/x?a=b@c:d");
         assert_eq!(spec.requests[0].url, "http://u@127.0.0.1/@:");
     }
