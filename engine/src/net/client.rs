@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Poll, ready};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::conn::{Around, Complete, Conn, Message, Wire};
@@ -26,6 +26,10 @@ use crate::plan::{Method, Redirects, Request, Target, limits};
 /// Pause after a limit of our own machine was met, or after a whole list of which nothing could be sent, in closed models:
 /// trying again at once would only burn the processor.
 const AFTER_LOCAL_LIMIT: Duration = Duration::from_millis(20);
+
+/// How often a client of a fixed count looks in its pauses whether others have taken all that is left, so that the run does
+/// not end with a pause.
+const TICKET_LOOK: Duration = Duration::from_millis(500);
 
 /// How long a client goes on.
 #[derive(Clone, Copy, Debug)]
@@ -217,14 +221,23 @@ impl Client {
         };
         let ends = [leaves, self.worker.end];
         let until = ends.into_iter().flatten().fold(until, Instant::min);
+        let tickets = matches!(walk, Walk::Tickets);
+        let next_look = |now| if tickets { until.min(now + TICKET_LOOK) } else { until };
         #[expect(clippy::disallowed_methods, reason = "people do not pause by the millisecond")]
-        let mut sleep = pin!(tokio::time::sleep_until(until.into()));
+        let mut sleep = pin!(tokio::time::sleep_until(next_look(Instant::now()).into()));
         poll_fn(|cx| {
-            if self.worker.is_stopped() || between && self.worker.is_closed() || self.slot.fired().is_some() {
-                return Poll::Ready(());
+            loop {
+                if self.worker.is_stopped() || between && self.worker.is_closed() || self.slot.fired().is_some() {
+                    return Poll::Ready(());
+                }
+                self.slot.park(cx);
+                ready!(sleep.as_mut().poll(cx));
+                let now = Instant::now();
+                if now >= until || tickets && self.worker.out_of_tickets() {
+                    return Poll::Ready(());
+                }
+                sleep.as_mut().reset(next_look(now).into());
             }
-            self.slot.park(cx);
-            sleep.as_mut().poll(cx)
         })
         .await;
     }
