@@ -275,7 +275,7 @@ fn request(index: usize, old: &RequestSpec, new: &RequestSpec, list: &mut Vec<St
     }
     if old.extract != new.extract {
         let names = |r: &RequestSpec| names(r.extract.iter().map(|e| &*e.name));
-        own.push(told_or_changed("values taken from the reply", names(old), names(new)));
+        own.push(told_or_changed("values taken from the reply", &names(old), &names(new)));
     }
     if old.assert != new.assert {
         let words: fn(&RequestSpec) -> Vec<String> = |r| r.assert.iter().map(ToString::to_string).collect();
@@ -292,7 +292,7 @@ fn names<'a>(list: impl Iterator<Item = &'a str>) -> String {
     if all.is_empty() { "none".to_owned() } else { quoted(&all) }
 }
 
-fn told_or_changed(label: &str, old: String, new: String) -> String {
+fn told_or_changed(label: &str, old: &str, new: &str) -> String {
     if old == new { format!("{label} changed") } else { format!("{label}: {old} → {new}") }
 }
 
@@ -307,7 +307,7 @@ fn body(old: &RequestSpec, new: &RequestSpec, list: &mut Vec<String>) {
         (None, Some(text)) => number((text.trim_end_matches('=').len() * 3 / 4) as f64, " bytes"),
         (None, None) => "none".to_owned(),
     };
-    list.push(told_or_changed("body", size(old), size(new)));
+    list.push(told_or_changed("body", &size(old), &size(new)));
 }
 
 /// Pairs by name; values only where they may be shown.
