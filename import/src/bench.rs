@@ -17,7 +17,11 @@ pub fn to_bench_command(plan: &PlanSpec) -> (String, Vec<String>) {
     load(plan, &mut words);
     ends(plan, &mut words);
     requests(plan, &mut words, &mut told);
+    // What ends a run, or is about one request, has no option.
+    let (plain, special): (Vec<_>, Vec<_>) = plan.limits.iter().partition(|l| l.request.is_none() && !l.stop);
+    words.splice(1..1, plain.iter().map(|l| format!("--fail-if {}", shell::quote(&l.condition.to_string()))));
     for (there, what) in [
+        (!special.is_empty(), "A limit on one request, or one that ends the run,"),
         (plan.order != Order::List, "The drawing of requests by weight"),
         (plan.think.is_some(), "The think time"),
         (plan.pacing.is_some(), "The pacing"),
@@ -83,7 +87,7 @@ fn ends(plan: &PlanSpec, words: &mut Vec<String>) {
 
 /// Options hold for every request, so only what all have in common can be said.
 fn requests(plan: &PlanSpec, words: &mut Vec<String>, told: &mut Vec<String>) {
-    let written: Vec<(Vec<(String, String)>, Option<String>)> = plan.requests.iter().map(|r| sent(r, told)).collect();
+    let written: Vec<Sent> = plan.requests.iter().map(|r| sent(r, told)).collect();
     let Some(((headers, body), first)) = written.first().zip(plan.requests.first()) else { return };
     let all = |same: &dyn Fn(&RequestSpec) -> bool| plan.requests.iter().all(same);
     if first.method != Method::default() && all(&|r| r.method == first.method) {
@@ -113,7 +117,9 @@ fn requests(plan: &PlanSpec, words: &mut Vec<String>, told: &mut Vec<String>) {
 }
 
 /// All headers of a request, and its body as text.
-fn sent(request: &RequestSpec, told: &mut Vec<String>) -> (Vec<(String, String)>, Option<String>) {
+type Sent = (Vec<(String, String)>, Option<String>);
+
+fn sent(request: &RequestSpec, told: &mut Vec<String>) -> Sent {
     let mut headers = request.headers.clone();
     let mut body = request.body.clone();
     let mut kind = request.content_type.clone();
@@ -179,6 +185,7 @@ fn time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oleada_engine::limit::LimitSpec;
     use oleada_engine::plan::{Credentials, Stage};
 
     fn pair(name: &str, value: &str) -> (String, String) {
@@ -213,6 +220,7 @@ mod tests {
             max_clients: Some(7),
             warm_up_s: 2.0,
             max_rate_missed: Some(5.0),
+            limits: vec![LimitSpec { condition: "p95>300ms".parse().unwrap(), request: None, stop: false }],
             requests: vec![request],
             ..PlanSpec::default()
         };
@@ -220,7 +228,7 @@ mod tests {
         assert!(told.is_empty(), "{told:?}");
         assert_eq!(
             command,
-            "oleada bench --maintain 0..9 --stage 1500ms:5 --stage 10s:9 --warm-up 2s --max-clients 7 --timeout 2500ms \
+            "oleada bench --fail-if 'p95>300ms' --maintain 0..9 --stage 1500ms:5 --stage 10s:9 --warm-up 2s --max-clients 7 --timeout 2500ms \
              --idle-timeout 100ms --error-threshold 100 --max-rate-missed 5 --end abort --reuse off --http 2 --insecure \
              --min-tls 1.3 --redirects off --method POST -H 'X: it'\\''s \"q\"' -H 'Content-Type: application/x-www-form-urlencoded' \
              -H 'Cookie: s=1; t=2' --body u=%C3%A9%20x --basic-auth 'u:p w' 'https://a.test/x?a=1&b%20c={{v}}%26&d='"
@@ -241,10 +249,11 @@ mod tests {
             body: Some("x".into()),
             ..Default::default()
         };
-        let plan = PlanSpec { requests: vec![a.clone(), b], order: Order::Weighted, ..Default::default() };
+        let limits = vec![LimitSpec { condition: "errors>1%".parse().unwrap(), request: Some(1), stop: false }];
+        let plan = PlanSpec { requests: vec![a.clone(), b], order: Order::Weighted, limits, ..Default::default() };
         let (command, told) = to_bench_command(&plan);
         assert_eq!(command, "oleada bench --per-test 250 --duration 60s -H 'C: d' http://a.test/ http://b.test/");
-        assert_eq!(told.len(), 4);
+        assert_eq!(told.len(), 5);
         let file = RequestSpec { body_base64: Some("AA==".into()), ..a.clone() };
         let at = RequestSpec { body: Some("@x".into()), ..a };
         for request in [file, at] {

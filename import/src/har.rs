@@ -219,7 +219,7 @@ mod tests {
     fn assets_are_left_out_on_demand_or_when_they_are_too_many() {
         assert_eq!(import(SAMPLE, Assets::LeaveOut).unwrap().plan.requests.len(), 4);
         let entry = |n: usize| {
-            let kind = if n % 2 == 0 { "text/css" } else { "text/html" };
+            let kind = if n.is_multiple_of(2) { "text/css" } else { "text/html" };
             format!(
                 r#"{{"request":{{"method":"GET","url":"http://a.test/{n}"}},"response":{{"content":{{"mimeType":"{kind}"}}}}}}"#
             )

@@ -239,6 +239,7 @@ pub fn to_loaderio(test: &Exported) -> (Value, Vec<String>) {
     told.extend(scenario(plan.order != Order::List, "The drawing of requests by weight"));
     told.extend(scenario(plan.think.is_some() || plan.pacing.is_some(), "What clients pause"));
     told.extend(scenario(plan.warm_up_s > 0.0, "The warm-up"));
+    told.extend(scenario(!plan.limits.is_empty(), "What the run must hold (its limits)"));
     if plan.data.is_some() {
         told.push("The data are left out: loader.io fetches them from an address (payload_file_url).".to_owned());
     }

@@ -89,10 +89,10 @@ impl Reader<'_> {
     }
 
     fn end_word(&mut self) {
-        if let Some(bytes) = self.word.take() {
-            if !std::mem::take(&mut self.skip) {
-                self.words.push(text_of(&bytes));
-            }
+        if let Some(bytes) = self.word.take()
+            && !std::mem::take(&mut self.skip)
+        {
+            self.words.push(text_of(&bytes));
         }
     }
 

@@ -1,5 +1,8 @@
 //! What holds for any plan and any text.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+use oleada_engine::limit::LimitSpec;
 use oleada_engine::plan::scenario::{
     Assertion, AssertionFailure, DataSpec, Extract, Order, Pause, Relation, RowOrder, RowsOut, Source, Subject,
 };
@@ -154,6 +157,9 @@ fn plan() -> impl Strategy<Value = PlanSpec> {
                 reuse: if off { Reuse::Off } else { Reuse::Client },
                 http,
                 insecure,
+                limits: (0..usize::from(abort))
+                    .map(|n| LimitSpec { condition: "p99.9>1.5s".parse().unwrap(), request: Some(n), stop: insecure })
+                    .collect(),
                 min_tls: if insecure { TlsVersion::Tls13 } else { TlsVersion::Tls12 },
                 end: if abort { AtEnd::Abort } else { AtEnd::Drain },
                 redirects: if follow { Redirects::Follow } else { Redirects::Off },
