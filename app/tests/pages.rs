@@ -244,11 +244,11 @@ fn a_rich_plan_is_told_in_words_without_secrets() {
     for words in [
         "from 0 clients at once in 4 stages over 6 min",
         "to 40 in 1 min, to 40 in 4 min, at once to 10, to 0 in 1 min",
-        "500 ms to 3 s after each reply",
+        "500 ms to 3,000 ms after each reply",
         "2 rows of user, pin; each client has one of its own",
         "makes the request an error",
         "errors>1%, which ends it at once; p99>2s for Look at a product",
-        "Log in POST http://shop.example/api/login",
+        "Log in POST http://shop.example/api/login with body of 38 B",
         "basic authentication, 2 conditions, the variables token, csrf from its reply and weight 1",
         "a bearer token",
     ] {

@@ -340,7 +340,12 @@ impl PlanDoc {
             method: request.method.to_string(),
             url: shown_url(&request.target),
             headers: written.headers.iter().map(|(n, v)| (n.clone(), shown_value(n, v))).collect(),
-            body_bytes: request.body.as_ref().map(|b| b.len() as u64),
+            // A text is as long as it was written; a form with places to fill in has no length before they are.
+            body_bytes: match (&written.body, &request.body) {
+                (Some(text), _) => Some(text.len() as u64),
+                (None, Some(bytes)) if !bytes.is_empty() || request.filled.is_none() => Some(bytes.len() as u64),
+                _ => None,
+            },
             basic_auth: written.basic_auth.is_some() || request.target.credentials.is_some(),
             name: written.name.clone(),
             weight: (spec.order == Order::Weighted).then_some(written.weight),
