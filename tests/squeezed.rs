@@ -33,7 +33,6 @@ impl Drop for Squeezed {
 }
 
 /// The document of `oleada bench` under these conditions.
-#[expect(clippy::disallowed_methods, reason = "the duty cycle is the condition of the test")]
 fn squeezed_bench(arguments: &[&str]) -> Value {
     let child = Command::new(oleada())
         .args(["bench", "--json", "--quiet", "--error-threshold", "100", "--threads", "1"])

@@ -10,6 +10,8 @@ pub mod plans;
 pub mod report;
 pub mod run;
 pub mod sign_in;
+pub mod transfer;
+pub mod trial;
 
 pub use compare::{ComparePage, ComparedRun};
 pub use dashboard::DashboardPage;
@@ -20,3 +22,5 @@ pub use plan_form::TestFormPage;
 pub use plans::{DeletePage, HistoryEntry, HistoryPage, TestFilter, TestPage, TestRow, TestsPage};
 pub use run::{Access, PlanChange, RunPage};
 pub use sign_in::{SignInPage, SignUpPage};
+pub use transfer::{ExportPage, ImportPage};
+pub use trial::TrialPage;

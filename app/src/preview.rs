@@ -91,8 +91,13 @@ pub fn preview(input: &LoadInput) -> Preview {
     shown
 }
 
-fn missing(bound: Bound, what: &str) -> Preview {
-    Preview { headline: "No preview yet".to_owned(), detail: format!("{what} {}.", bound.sentence()), chart: None }
+/// What is asked for instead of a drawing.
+fn asked(sentence: String) -> Preview {
+    Preview { headline: "No preview yet".to_owned(), detail: sentence, chart: None }
+}
+
+fn missing(bound: Bound, what: &str) -> String {
+    format!("{what} {}.", bound.sentence())
 }
 
 fn number(text: &str, bound: Bound) -> Option<f64> {
@@ -107,7 +112,7 @@ fn pause_s([least, most]: &[String; 2]) -> f64 {
 }
 
 /// The stages, or what is asked for; blank rows are none.
-fn stages(input: &LoadInput, most: Bound) -> Result<Vec<Stage>, Preview> {
+fn stages(input: &LoadInput, most: Bound) -> Result<Vec<Stage>, String> {
     let written = input.stages.iter().enumerate().filter(|(_, stage)| stage.iter().any(|text| !text.trim().is_empty()));
     let stages: Vec<Stage> = written
         .map(|(i, [length, to])| {
@@ -117,7 +122,7 @@ fn stages(input: &LoadInput, most: Bound) -> Result<Vec<Stage>, Preview> {
             let to = number(to, most).ok_or_else(|| missing(most, &format!("Stage {}: value at the end", i + 1)))?;
             Ok(Stage { duration_s, to })
         })
-        .collect::<Result<_, Preview>>()?;
+        .collect::<Result<_, String>>()?;
     let sum: f64 = stages.iter().map(|stage| stage.duration_s).sum();
     if stages.is_empty() || limits::DURATION_S.contains(sum) {
         Ok(stages)
@@ -126,7 +131,7 @@ fn stages(input: &LoadInput, most: Bound) -> Result<Vec<Stage>, Preview> {
     }
 }
 
-fn staged(input: &LoadInput) -> Result<Preview, Preview> {
+fn staged(input: &LoadInput) -> Result<Preview, String> {
     let walk = Walk { rows: input.rows, think_s: pause_s(&input.think), pacing_s: pause_s(&input.pacing) };
     let zero = |bound: Bound| Bound { min: 0.0, ..bound };
     if input.load == "per_second" {
@@ -135,10 +140,10 @@ fn staged(input: &LoadInput) -> Result<Preview, Preview> {
         let rate = number(&input.rate, bound).ok_or_else(|| missing(bound, "Clients per second"))?;
         if stages.is_empty() {
             let duration = duration(input)?;
-            return Ok(arrivals(Arrivals::at_rate(rate, duration), duration, input.rows, true));
+            return Ok(arrivals(&Arrivals::at_rate(rate, duration), duration, input.rows, true));
         }
         let duration = sum(&stages);
-        return Ok(arrivals(Arrivals::staged(rate, &stages), duration, input.rows, false));
+        return Ok(arrivals(&Arrivals::staged(rate, &stages), duration, input.rows, false));
     }
     let stages = stages(input, limits::TO)?;
     let from = number(&input.from, limits::FROM).ok_or_else(|| missing(limits::FROM, "Clients at the start"))?;
@@ -162,7 +167,7 @@ fn sum(stages: &[Stage]) -> Duration {
     stages.iter().map(Stage::duration).sum()
 }
 
-fn duration(input: &LoadInput) -> Result<Duration, Preview> {
+fn duration(input: &LoadInput) -> Result<Duration, String> {
     let seconds = number(&input.duration_s, limits::DURATION_S);
     seconds.map(Duration::from_secs_f64).ok_or_else(|| missing(limits::DURATION_S, "Duration"))
 }
@@ -170,25 +175,23 @@ fn duration(input: &LoadInput) -> Result<Duration, Preview> {
 fn of_load(input: &LoadInput) -> Preview {
     if input.load == "fixed_count" {
         let Some(requests) = number(&input.request_count, limits::REQUESTS) else {
-            return missing(limits::REQUESTS, "Requests");
+            return asked(missing(limits::REQUESTS, "Requests"));
         };
         let Some(clients) = number(&input.clients, limits::CLIENTS) else {
-            return missing(limits::CLIENTS, "Clients at once");
+            return asked(missing(limits::CLIENTS, "Clients at once"));
         };
         return fixed_count(requests as u64, clients as u64);
     }
     match input.load.as_str() {
         "per_test" => match (number(&input.per_test, limits::PER_TEST), duration(input)) {
-            (_, Err(missing)) => missing,
+            (_, Err(sentence)) => asked(sentence),
             (Some(clients), Ok(duration)) => {
-                arrivals(Arrivals::spread(clients as u64, duration), duration, input.rows, true)
+                arrivals(&Arrivals::spread(clients as u64, duration), duration, input.rows, true)
             }
-            (None, _) => missing(limits::PER_TEST, "Clients"),
+            (None, _) => asked(missing(limits::PER_TEST, "Clients")),
         },
-        "per_second" | "maintain" => staged(input).unwrap_or_else(|missing| missing),
-        _ => {
-            Preview { headline: "No preview yet".to_owned(), detail: "Choose a type of load.".to_owned(), chart: None }
-        }
+        "per_second" | "maintain" => staged(input).unwrap_or_else(asked),
+        _ => asked("Choose a type of load.".to_owned()),
     }
 }
 
@@ -211,7 +214,7 @@ struct Walk {
     pacing_s: f64,
 }
 
-fn arrivals(arrivals: Arrivals, duration: Duration, rows: u64, even: bool) -> Preview {
+fn arrivals(arrivals: &Arrivals, duration: Duration, rows: u64, even: bool) -> Preview {
     let (count, seconds) = (arrivals.count(), duration.as_secs_f64());
     let total = count.saturating_mul(rows);
     let each = if rows == 1 { String::new() } else { format!(" Each makes {rows} requests.") };

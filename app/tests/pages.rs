@@ -254,7 +254,7 @@ fn a_rich_plan_is_told_in_words_without_secrets() {
     ] {
         assert!(facts.contains(words), "{words}: {facts}");
     }
-    for secret in ["s3cret-pass", "1111", "dark", "$.token"] {
+    for secret in ["s3cret-pass", "1111", "theme=dark", "$.token"] {
         assert!(!html.contains(secret), "{secret}");
     }
 }

@@ -10,3 +10,5 @@ pub mod rows;
 pub mod runs;
 pub mod sign_in;
 pub mod submitted;
+pub mod transfer;
+pub mod trial;

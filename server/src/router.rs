@@ -50,6 +50,7 @@ fn test_forms() -> Router<AppState> {
     Router::new()
         .route("/tests", get(pages::plans::list).post(pages::plans::create))
         .route("/tests/{id}/edit", get(pages::plans::edit).post(pages::plans::update))
+        .route("/tests/import", get(pages::transfer::ask).post(pages::transfer::import))
 }
 
 fn routes() -> Router<AppState> {
@@ -66,6 +67,9 @@ fn routes() -> Router<AppState> {
         .route("/hosts/{id}/token.txt", get(pages::hosts::token_file))
         .route("/tests/new", get(pages::plans::new))
         .route("/tests/{id}", get(pages::plans::show))
+        .route("/tests/{id}/try", post(pages::trial::show))
+        .route("/tests/{id}/export", get(pages::transfer::show))
+        .route("/tests/{id}/export.json", get(pages::transfer::download))
         .route("/tests/{id}/run", post(pages::plans::run))
         .route("/tests/{id}/copy", post(pages::plans::copy))
         .route("/tests/{id}/archive", post(pages::plans::archive))

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::auth::password::Passwords;
 use crate::auth::rate_limit::Attempts;
@@ -14,6 +14,9 @@ use crate::hosts::check::Checker;
 use crate::runs::Runs;
 use crate::secrets::Vault;
 use crate::store::Db;
+
+/// Tests that are tried at once.
+const TRIALS: usize = 8;
 
 /// Shared by all requests; cheap to clone.
 #[derive(Clone)]
@@ -39,6 +42,8 @@ pub struct Inner {
     pub runs: Runs,
     /// Looks for proofs of ownership.
     pub checker: Checker,
+    /// Turns of tests that are tried once, for all accounts.
+    pub trials: Semaphore,
     /// Whether the server is ending.
     pub shutdown: Shutdown,
     /// Work that outlives a request.
@@ -58,6 +63,7 @@ impl AppState {
     pub fn new(config: Config, db: Db, address: SocketAddr, vault: Vault) -> AppState {
         AppState(Arc::new(Inner {
             passwords: Passwords::new(),
+            trials: Semaphore::new(TRIALS),
             attempts: Attempts::new(config.attempts),
             setup: SetupToken::new(),
             checker: Checker::new(&config),

@@ -178,8 +178,8 @@ async fn the_run_before_is_the_one_that_came_to_an_end() {
             db.run_before(&run).await.unwrap().map(|run| run.id)
         };
         assert_eq!(before(3).await, None, "the others wait");
-        for n in 0..3 {
-            assert!(db.stop_queued_run(runs[n], Timestamp::now()).await.unwrap());
+        for run in &runs[..3] {
+            assert!(db.stop_queued_run(*run, Timestamp::now()).await.unwrap());
         }
         assert_eq!((before(0).await, before(2).await, before(3).await), (None, Some(runs[0]), Some(runs[2])));
     })

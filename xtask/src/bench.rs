@@ -137,8 +137,10 @@ fn instructions(own: &Peer, nginx: &Nginx) -> Result<()> {
             let job = Job { url: nginx.url(false, path), requests, clients: 64, reuse };
             measure::instructions(&valgrind, &own.command(&job))
         };
-        let (short, long) = (count(SHORT)?, count(LONG)?);
-        println!("  {what:<34} {:>8}", long.saturating_sub(short) / (LONG - SHORT));
+        match count(SHORT).and_then(|short| Ok((short, count(LONG)?))) {
+            Ok((short, long)) => println!("  {what:<34} {:>8}", long.saturating_sub(short) / (LONG - SHORT)),
+            Err(error) => println!("  {what:<34} not counted: {error:#}"),
+        }
     }
     Ok(())
 }

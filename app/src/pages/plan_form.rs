@@ -428,7 +428,8 @@ impl Form<'_> {
         } else {
             format!("Request {}: {}", index + 1, row.name.trim())
         };
-        let class = if message(errors, &weight).is_some() { "weight shown" } else { "weight" };
+        let heavy = message(errors, &weight).is_some();
+        let class = if heavy { "weight shown" } else { "weight" };
         view! {
             <div class="request-row" role="group" aria-label=format!("Request {}", index + 1)>
                 {(n > 1).then(|| view! { <div class="request-head"><strong class="break">{title}</strong>{self.row_buttons(List::Requests, index, n, "Request")}</div> })}
@@ -439,7 +440,7 @@ impl Form<'_> {
                         hint: "The whole address, with http:// or https://.".to_owned(), ..Field::default()
                     }.view(errors)}
                 </div>
-                {(n > 1).then(|| view! { <div class=class>{number(&weight, "Weight", limits::WEIGHT, "Twice the weight is drawn twice as often.", &row.weight, errors)}</div> })}
+                {(n > 1 || heavy).then(|| view! { <div class=class>{number(&weight, "Weight", limits::WEIGHT, "Twice the weight is drawn twice as often.", &row.weight, errors)}</div> })}
                 <div class="groups">{in_use_first([
                     self.group(index, "name", "Name", 0, !row.name.trim().is_empty(), || {
                         Field { name: &name("name"), label: "Name", hint: "What the report calls it; else its method and address.".to_owned(), value: &row.name, placeholder: "Log in", ..Field::default() }.view(errors)

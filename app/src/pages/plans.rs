@@ -164,7 +164,10 @@ pub fn render_list(chrome: &Chrome, page: &TestsPage) -> String {
         view! {
             <div class="page-head">
                 <h1>"Tests"</h1>
-                {(page.all > 0).then(|| view! { <a class="button" href="/tests/new">"New test"</a> })}
+                <div class="actions">
+                    <a class="button quiet" href="/tests/import">"Import"</a>
+                    {(page.all > 0).then(|| view! { <a class="button" href="/tests/new">"New test"</a> })}
+                </div>
             </div>
             {if page.all == 0 {
                 empty("No tests yet", "A test says what to request, how many clients make the requests, and for how long.", "/tests/new", "Define your first test")
@@ -318,6 +321,9 @@ pub fn render_one(chrome: &Chrome, page: &TestPage) -> String {
                     {(page.missing_hosts.is_empty() && page.archived_at.is_none() && page.lost.is_none()).then(|| view! {
                         <form method="post" action=format!("{path}/run")><button class="button" type="submit">"Run now"</button></form>
                     })}
+                    {(page.missing_hosts.is_empty() && page.lost.is_none()).then(|| view! {
+                        <form method="post" action=format!("{path}/try")><button class="button quiet" type="submit" title="One client goes through the list once; every exchange is shown.">"Try once"</button></form>
+                    })}
                     <a class="button quiet" href=format!("{path}/edit")>"Edit"</a>
                     <form method="post" action=format!("{path}/copy")><button class="button quiet" type="submit">"Copy"</button></form>
                     {if page.archived_at.is_some() {
@@ -326,6 +332,7 @@ pub fn render_one(chrome: &Chrome, page: &TestPage) -> String {
                         view! { <form method="post" action=format!("{path}/archive")><button class="button quiet" type="submit">"Archive"</button></form> }.into_any()
                     }}
                     <a class="button quiet" href=format!("{path}/history")>"History"</a>
+                    <a class="button quiet" href=format!("{path}/export")>"Export"</a>
                 </div>
             </div>
             <p class="lead">{words::plan_sentence(&page.plan)}", requesting "<span class="break">{words::targets(&page.plan)}</span></p>
@@ -394,7 +401,7 @@ fn history_entry(n: usize, entry: &HistoryEntry, path: &str) -> AnyView {
     let by = entry.by.clone().unwrap_or_else(|| "somebody whose account is gone".to_owned());
     let (title, restore) = (format!("change-{n}"), format!("{path}/history/{}/restore", entry.version));
     view! {
-        <li class="panel" aria-labelledby=title.clone()>
+        <li class="panel" aria-labelledby=title>
             <h2 id=title.clone()>{moment(entry.at)}</h2>
             <p class="muted break">"by "{by}</p>
             {if entry.sentences.is_empty() {

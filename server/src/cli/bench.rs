@@ -127,7 +127,7 @@ pub struct Args {
     #[arg(long, short = 'H', value_name = "K: V", help_heading = "Request", value_parser = parse_header)]
     header: Vec<(String, String)>,
     /// Body of every request: text, or @FILE.
-    #[arg(long, value_name = "TEXT|@FILE", help_heading = "Request")]
+    #[arg(long, value_name = "TEXT|@FILE", help_heading = "Request", allow_hyphen_values = true)]
     body: Option<String>,
     /// Basic authentication.
     #[arg(long, value_name = "USER:PASS", help_heading = "Request", value_parser = parse_credentials)]

@@ -565,7 +565,7 @@ mod tests {
     }
 
     /// Puts a value into a plan's JSON at a pointer, making what is missing on the way.
-    fn json_with(path: &str, value: serde_json::Value, load: serde_json::Value) -> serde_json::Value {
+    fn json_with(path: &str, value: serde_json::Value, load: &serde_json::Value) -> serde_json::Value {
         let mut plan = serde_json::json!({
             "load": load, "duration_s": 1, "requests": [{ "url": "http://a.test/" }],
         });
@@ -858,7 +858,7 @@ mod tests {
             let many = Value::Array(vec![row.clone(); most + 1]);
             let path = list.replace("[0].", "/0/");
             let load = if list == "stages" { &rate } else { &per_test };
-            let plan = json_with(&path, many, load.clone());
+            let plan = json_with(&path, many, load);
             let spec: PlanSpec = serde_json::from_value(plan).unwrap();
             let said = Plan::try_from(spec.clone()).unwrap_err().0;
             assert!(said.iter().any(|e| e.field == list && e.message.contains(&most.to_string())), "{list}: {said:?}");
@@ -885,7 +885,7 @@ mod tests {
             let said: String =
                 beside.unwrap_or_else(|| panic!("{field}: nothing beside it: {:?}", errors_of(&page))).text().collect();
             assert!(said.contains(&sentence), "{field}: {said}");
-            let spec: PlanSpec = serde_json::from_value(json_with(path, value, load.clone())).unwrap();
+            let spec: PlanSpec = serde_json::from_value(json_with(path, value, load)).unwrap();
             let said = Plan::try_from(spec).unwrap_err().0;
             assert!(said.iter().any(|e| e.field == field && e.message.contains(&sentence)), "{field}: {said:?}");
         }
@@ -1001,6 +1001,7 @@ mod tests {
     #[test]
     fn a_stored_password_is_kept_until_another_is_typed() {
         let mut form = good();
+        form.requests[0].auth = "basic".into();
         form.requests[0].auth_user = "u".into();
         form.requests[0].auth_password = "first".into();
         let stored = read(&form, None).unwrap().plan;

@@ -362,7 +362,7 @@ pub async fn delete(
     user: CurrentUser,
     Path(id): Path<String>,
     session: Session,
-    Form(confirmation): Form<Confirmation>,
+    axum::Form(confirmation): axum::Form<Confirmation>,
 ) -> Result<Response> {
     let row = plans::find(&state, user.id, &id).await?;
     if row.archived_at.is_some() && confirmation.confirmed != "yes" && state.db.count_runs_of_plan(row.id).await? > 0 {
@@ -374,7 +374,7 @@ pub async fn delete(
 }
 
 enum Judged {
-    Test(forms::NewTest, bool),
+    Test(Box<forms::NewTest>, bool),
     Again(Box<PlanForm>, Vec<FieldError>),
 }
 
@@ -386,7 +386,7 @@ fn judge(mut form: PlanForm, action: FormAction, stored: Option<&PlanSpec>) -> J
     }
     form.drop_blank_rows();
     match forms::read(&form, stored) {
-        Ok(test) => Judged::Test(test, action == FormAction::Run),
+        Ok(test) => Judged::Test(Box::new(test), action == FormAction::Run),
         Err(errors) => Judged::Again(Box::new(form), errors),
     }
 }
@@ -438,7 +438,7 @@ async fn start(state: &AppState, owner: UserId, row: &PlanRow, session: &Session
     Ok(see_other(&format!("/tests/{}", row.id)))
 }
 
-async fn missing_hosts(state: &AppState, owner: UserId, row: &PlanRow) -> Result<Vec<MissingHost>> {
+pub(super) async fn missing_hosts(state: &AppState, owner: UserId, row: &PlanRow) -> Result<Vec<MissingHost>> {
     let mut missing = Vec::new();
     for at in plans::hosts_of(state, row)? {
         match hosts::standing(state, owner, &at).await? {

@@ -81,19 +81,23 @@ async fn attempt(state: &AppState, run: &RunRow, live: &LiveRun) -> Result<()> {
     if !state.db.start_run(run.id, Timestamp::now()).await? {
         return Ok(());
     }
-    let options = Options {
+    match net::start(plan.clone(), options(state, &format!("run {}", run.id))) {
+        Ok(running) => Drive::new(state, run, live, &plan, &running).follow(running).await,
+        Err(error) => refuse(state, run, &format!("The load could not be started: {error}")).await,
+    }
+}
+
+/// How requests of this installation leave; `what` they are for stands in the user agent.
+pub fn options(state: &AppState, what: &str) -> Options {
+    Options {
         threads: None,
         policy: state.config.address_policy(),
-        user_agent: format!("oleada/{} (+run {})", env!("CARGO_PKG_VERSION"), run.id),
+        user_agent: format!("oleada/{} (+{what})", env!("CARGO_PKG_VERSION")),
         resolve: Vec::new(),
         dns_server: None,
         // Only what was confirmed a moment ago: the plan's own hosts.
         redirect_hosts: Vec::new(),
         client_identity: None,
-    };
-    match net::start(plan.clone(), options) {
-        Ok(running) => Drive::new(state, run, live, &plan, &running).follow(running).await,
-        Err(error) => refuse(state, run, &format!("The load could not be started: {error}")).await,
     }
 }
 

@@ -120,6 +120,9 @@ pub(super) fn instructions(valgrind: &Path, command: &[String]) -> Result<u64> {
         .output()
         .context("could not start valgrind")?;
     let told = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        bail!("what was counted ended with {}", output.status);
+    }
     collected(&told)
         .with_context(|| format!("valgrind counted nothing: {}", told.lines().last().unwrap_or("it said nothing")))
 }

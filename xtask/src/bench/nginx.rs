@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use rustix::process::Signal;
+use rustix::process::{Resource, Signal, getrlimit};
 
 use super::measure;
 use crate::{exec, toolchain};
@@ -16,6 +16,8 @@ pub(super) const MEGABYTES: &str = "/2mb";
 /// A body of 1 GB.
 pub(super) const GIGABYTE: &str = "/1gb";
 
+/// Open files of nginx.
+const FILES: u64 = 40_000;
 /// A body as small as a welcome page.
 const SMALL_BODY: usize = 612;
 
@@ -98,9 +100,11 @@ fn write_files(folder: &Path, plain: SocketAddr, encrypted: SocketAddr) -> Resul
     std::fs::write(folder.join("cert.pem"), certified.cert.pem())?;
     std::fs::write(folder.join("key.pem"), certified.signing_key.serialize_pem())?;
     let at = folder.display();
+    // As many as the largest case needs, or as may be.
+    let files = getrlimit(Resource::Nofile).maximum.unwrap_or(FILES).min(FILES);
     let user = if exec::is_root() { "user root;\n" } else { "" };
     let configuration = format!(
-        "{user}daemon off;\nworker_processes 1;\npid {at}/pid;\nworker_rlimit_nofile 40000;\n\
+        "{user}daemon off;\nworker_processes 1;\npid {at}/pid;\nworker_rlimit_nofile {files};\n\
          events {{ worker_connections 30000; }}\n\
          http {{\n  access_log off;\n  error_log stderr crit;\n  sendfile on;\n  tcp_nopush on;\n  \
          keepalive_requests 1000000000;\n  keepalive_timeout 300;\n  open_file_cache max=100;\n  default_type text/plain;\n  \
