@@ -51,7 +51,7 @@ pub fn render_import(chrome: &Chrome, page: &ImportPage) -> String {
                     &page.text,
                     &page.errors,
                 )}
-                {file("text_file", "Or choose a file", "HAR, OpenAPI (JSON or YAML) or JSON, up to 4 MB.", &[])}
+                {file("text_file", "Or choose a file", "OpenAPI (JSON or YAML) up to 4 MB; HAR or JSON up to 12 MB.", &[])}
                 <p class="form-actions">
                     <button class="button" type="submit">"Import"</button>
                     <a class="cancel" href="/tests">"Cancel"</a>
@@ -100,5 +100,5 @@ fn code(label: &'static str, text: &str) -> AnyView {
 
 fn lacks(intro: &'static str, sentences: &[String]) -> Option<AnyView> {
     let items = sentences.iter().map(|sentence| view! { <li class="break">{sentence.clone()}</li> }).collect_view();
-    (!sentences.is_empty()).then(|| view! { <p>{intro}</p><ul>{items}</ul> }.into_any())
+    (!sentences.is_empty()).then(|| view! { <p>{intro}</p><ul class="plain">{items}</ul> }.into_any())
 }
