@@ -14,7 +14,7 @@
 //! | `order` | `list` or `weighted` |
 //! | `think_least_ms`, `think_most_ms`, `pacing_least_ms`, `pacing_most_ms` | pauses; without the second always the first; both empty = none |
 //! | `requests[i].method`, `.url`, `.name`, `.weight` | one request |
-//! | `requests[i].query`, `.cookies` | one `name=value` a line |
+//! | `requests[i].query`, `.cookies` | one `name=value` a line; a stored secret is `(hidden)`, as with headers |
 //! | `requests[i].headers` | one `Name: value` a line; a stored value that may not be shown is `(hidden)` and is kept while it says so |
 //! | `requests[i].body_mode` | `none`, `text`, `form` or `file`; absent = what is filled in |
 //! | `requests[i].body`, `.form`, `.content_type` | text; one `name=value` a line; media type |
@@ -26,6 +26,8 @@
 //! | `requests[i].stored` | which request of the stored test this row was (from 0): its secrets and its file are kept while none are given |
 //! | `data`, `data_order`, `data_at_end` | rows as CSV or JSON, which comes next, what happens after the last |
 //! | `data_file` | a file; comes back as `data` |
+//! | `data_url` | where such a file lies: fetched when the test is saved, and by the button `fetch:data` |
+//! | `data_kept` | `on` = rows of the stored test stay, where there are none in `data` |
 //! | `assertion_failure` | `note` or `error` |
 //! | `limits[i].text`, `.request`, `.stop` | a condition such as `p95>300ms`, the request it is about (from 0, empty = all), `on` |
 //! | `timeout_ms`, `idle_timeout_ms`, `error_threshold`, `max_clients`, `warm_up_s`, `max_rate_missed` | numbers; empty = default or off |
@@ -40,7 +42,7 @@ use std::str::FromStr;
 use oleada_engine::plan::scenario::{Assertion, DataSpec, Extract, Pause};
 use oleada_engine::plan::template::{Part, Template};
 use oleada_engine::plan::{Load, PlanSpec, RequestSpec, limits};
-use oleada_engine::result::shown_value;
+use oleada_engine::result::{HIDDEN, header_is_shown, parameter_is_secret};
 
 /// A variable from the reply, as typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -180,6 +182,12 @@ pub struct PlanForm {
     pub data_order: String,
     /// What happens after the last.
     pub data_at_end: String,
+    /// Where rows lie.
+    pub data_url: String,
+    /// The stored rows stay, unless others are given.
+    pub data_kept: bool,
+    /// The stored rows, where they are too long to be shown.
+    pub data_stored: Option<StoredData>,
     /// What a failed condition means.
     pub assertion_failure: String,
     /// Pass/fail limits.
@@ -208,6 +216,24 @@ pub struct PlanForm {
     pub warm_up_s: String,
     /// Share of the rate that may be missed in percent; empty = never stop.
     pub max_rate_missed: String,
+}
+
+/// Rows of data that are stored and not shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredData {
+    /// How many.
+    pub rows: usize,
+    /// Names of the variables.
+    pub columns: Vec<String>,
+}
+
+impl StoredData {
+    /// The rows of a stored test, if they are longer than a form shows them.
+    fn of(stored: &PlanSpec) -> Option<StoredData> {
+        let data = stored.data.as_ref()?;
+        let bytes: usize = data.rows.iter().flatten().map(|value| value.len() + 1).sum();
+        (bytes > limits::DATA_SHOWN_BYTES).then(|| StoredData { rows: data.rows.len(), columns: data.columns.clone() })
+    }
 }
 
 /// What the pressed button asks for.
@@ -251,6 +277,8 @@ pub enum Edit {
     Down(List, usize),
     /// Stages that are often wanted.
     Pattern(Pattern),
+    /// With the rows of data from the address that was given.
+    FetchData,
 }
 
 /// Stages that are often wanted, of the height and length that the form names.
@@ -313,6 +341,7 @@ impl std::fmt::Display for Edit {
             Edit::Pattern(Pattern::Ramp) => f.write_str("pattern:ramp"),
             Edit::Pattern(Pattern::Spike) => f.write_str("pattern:spike"),
             Edit::Pattern(Pattern::Steps) => f.write_str("pattern:steps"),
+            Edit::FetchData => f.write_str("fetch:data"),
         }
     }
 }
@@ -331,6 +360,9 @@ impl FromStr for Edit {
                 "steps" => Ok(Edit::Pattern(Pattern::Steps)),
                 _ => Err(()),
             };
+        }
+        if verb == "fetch" {
+            return if what == "data" { Ok(Edit::FetchData) } else { Err(()) };
         }
         let list = List::parse(what).ok_or(())?;
         if verb == "add" {
@@ -365,7 +397,8 @@ impl PlanForm {
 
     /// The form of a stored test. Fields of the types it does not use hold their defaults.
     pub fn from_spec(name: &str, notes: &str, spec: &PlanSpec) -> PlanForm {
-        let data = spec.data.clone().unwrap_or_default();
+        let (order, at_end) = spec.data.as_ref().map(|data| (data.order, data.at_end)).unwrap_or_default();
+        let data_stored = StoredData::of(spec);
         let mut form = PlanForm {
             name: name.to_owned(),
             notes: notes.to_owned(),
@@ -387,9 +420,12 @@ impl PlanForm {
             order: spec.order.to_string(),
             think: pause_form(spec.think),
             pacing: pause_form(spec.pacing),
-            data: spec.data.as_ref().map(data_text).unwrap_or_default(),
-            data_order: data.order.to_string(),
-            data_at_end: data.at_end.to_string(),
+            data: spec.data.as_ref().filter(|_| data_stored.is_none()).map(data_text).unwrap_or_default(),
+            data_order: order.to_string(),
+            data_at_end: at_end.to_string(),
+            data_url: String::new(),
+            data_kept: data_stored.is_some(),
+            data_stored,
             assertion_failure: spec.assertion_failure.to_string(),
             limits: spec
                 .limits
@@ -468,6 +504,8 @@ impl PlanForm {
         let requests = self.requests.len();
         match edit {
             Edit::Pattern(pattern) => self.fill_stages(pattern),
+            // Whoever can reach the address puts the rows in.
+            Edit::FetchData => {}
             Edit::Remove(List::Requests, _) if requests == 1 => {}
             Edit::Add(List::Requests) => change(&mut self.requests, edit, RequestForm::new),
             Edit::Copy(list, i) | Edit::Remove(list, i) | Edit::Up(list, i) | Edit::Down(list, i)
@@ -511,8 +549,9 @@ impl PlanForm {
         }
     }
 
-    /// Marks the rows whose stored request has secrets or a file, so that the form can say that they are kept.
+    /// Marks what is stored and not shown (secrets, files, long data), so that the form can say that it is kept.
     pub fn mark_stored(&mut self, stored: &PlanSpec) {
+        self.data_stored = StoredData::of(stored);
         for row in &mut self.requests {
             let before = row.stored.and_then(|i| stored.requests.get(i));
             row.has_stored_password = before.is_some_and(|r| r.basic_auth.is_some());
@@ -593,6 +632,11 @@ impl PlanForm {
             "data" => &mut self.data,
             "data_order" => &mut self.data_order,
             "data_at_end" => &mut self.data_at_end,
+            "data_url" => &mut self.data_url,
+            "data_kept" => {
+                self.data_kept = value == "on";
+                return;
+            }
             "assertion_failure" => &mut self.assertion_failure,
             "timeout_ms" => &mut self.timeout_ms,
             "idle_timeout_ms" => &mut self.idle_timeout_ms,
@@ -771,12 +815,16 @@ fn request_form(index: usize, spec: &RequestSpec) -> RequestForm {
         url: spec.url.clone(),
         name: spec.name.clone().unwrap_or_default(),
         weight: spec.weight.to_string(),
-        query: pairs_text(&spec.query),
-        headers: spec.headers.iter().map(|(n, v)| format!("{n}: {}", shown_value(n, v))).collect::<Vec<_>>().join("\n"),
-        cookies: pairs_text(&spec.cookies),
+        query: shown_pairs(&spec.query, parameter_is_secret),
+        headers: hidden(&spec.headers, |name| !header_is_shown(name))
+            .iter()
+            .map(|(n, v)| format!("{n}: {v}"))
+            .collect::<Vec<_>>()
+            .join("\n"),
+        cookies: shown_pairs(&spec.cookies, |_| true),
         body_mode: mode.to_owned(),
         body: spec.body.clone().unwrap_or_default(),
-        form: pairs_text(&spec.form),
+        form: shown_pairs(&spec.form, parameter_is_secret),
         content_type: spec.content_type.clone().unwrap_or_default(),
         body_base64: String::new(),
         body_file_name: String::new(),
@@ -812,6 +860,19 @@ fn pause_form(pause: Option<Pause>) -> [String; 2] {
         Some(pause) if pause.least_ms == pause.most_ms => [plain(pause.least_ms), String::new()],
         Some(pause) => [plain(pause.least_ms), plain(pause.most_ms)],
     }
+}
+
+/// The pairs with [`HIDDEN`] in place of what is secret.
+fn hidden(pairs: &[(String, String)], is_secret: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+    let shown = |(name, value): &(String, String)| {
+        let secret = is_secret(name) && !value.is_empty() && !is_only_places(value);
+        (name.clone(), if secret { HIDDEN.to_owned() } else { value.clone() })
+    };
+    pairs.iter().map(shown).collect()
+}
+
+fn shown_pairs(pairs: &[(String, String)], is_secret: impl Fn(&str) -> bool) -> String {
+    pairs_text(&hidden(pairs, is_secret))
 }
 
 /// A token that comes from somewhere else is no secret itself.
@@ -1027,9 +1088,14 @@ mod tests {
             Some(oleada_engine::plan::Credentials { user: "u".into(), password: "geheim".into() });
         spec.requests[1].bearer = Some("geheim-token".into());
         spec.requests[2].bearer = Some("{{token}}".into());
-        spec.requests[0].headers = vec![("X-Token".into(), "geheim".into())];
+        spec.requests[0].headers = pairs(&[("X-Token", "geheim"), ("X-Csrf", "{{token}}")]);
+        spec.requests[0].cookies = pairs(&[("sid", "geheim"), ("id", "{{id}}")]);
+        spec.requests[0].query = pairs(&[("api_key", "geheim"), ("page", "1")]);
+        spec.requests[0].form = pairs(&[("password", "geheim"), ("user", "ann")]);
         let form = PlanForm::from_spec("t", "", &spec);
         assert!(!format!("{form:?}").contains("geheim"));
+        assert_eq!(form.requests[0].cookies, "sid=(hidden)\nid={{id}}");
+        assert_eq!(form.requests[0].headers, "X-Token: (hidden)\nX-Csrf: {{token}}");
         assert!(form.requests[0].has_stored_password && form.requests[1].has_stored_bearer);
         assert_eq!((form.requests[1].auth_kind(), form.requests[2].bearer.as_str()), ("bearer", "{{token}}"));
     }

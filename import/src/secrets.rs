@@ -1,7 +1,8 @@
 //! What must not leave with an export unless it is asked for.
 
+use oleada_engine::plan::secrets::each_secret;
 use oleada_engine::plan::{PlanSpec, Target};
-use oleada_engine::result::{header_is_shown, parameter_is_secret};
+use oleada_engine::result::parameter_is_secret;
 
 use crate::finish::only_places;
 
@@ -15,59 +16,35 @@ pub enum Secrets {
     Include,
 }
 
-/// Takes secrets out of a plan, and says where each was, such as `requests[0].bearer`: passwords, bearer tokens, cookies, the values
-/// of headers that are not shown either, and those of parameters, form fields and data columns whose names look secret. A value that consists of places to fill in is
-/// no secret. Bodies stay: nobody can say what is secret in them.
+/// Takes secrets out of a plan, and says what they were, such as “the bearer token of request 1”: those that
+/// [`each_secret`] finds, and the values of data columns whose names look secret. A value that consists of places to fill in is no
+/// secret. Bodies stay: nobody can say what is secret in them.
 pub fn strip(plan: &mut PlanSpec) -> Vec<String> {
     let mut gone = Vec::new();
     for (n, request) in plan.requests.iter_mut().enumerate() {
-        let at = |what: &str| format!("requests[{n}].{what}");
-        if let Some(user) = Target::parse(&request.url).ok().and_then(|target| target.credentials) {
-            request.url = without_user(&request.url);
-            // The name alone goes where it can be completed.
-            let (password, given) = (user.password.clone(), request.basic_auth.is_some());
-            request.basic_auth.get_or_insert(user);
-            if given && !password.is_empty() {
-                gone.push(at("url"));
-            }
+        let Some(user) = Target::parse(&request.url).ok().and_then(|target| target.credentials) else { continue };
+        request.url = without_user(&request.url);
+        // The name goes where a password can be added to it; one that nobody would use is only told of.
+        if request.basic_auth.is_some() && !user.password.is_empty() {
+            gone.push(format!("the password in the address of request {}", n + 1));
         }
-        let (url, hidden) = without_secret_values(&request.url);
-        if hidden {
-            request.url = url;
-            gone.push(at("url"));
+        request.basic_auth.get_or_insert(user);
+    }
+    each_secret(plan, |what, text| {
+        if !text.is_empty() && !only_places(text) {
+            text.clear();
+            gone.push(what);
         }
-        if let Some(credentials) = request.basic_auth.as_mut().filter(|c| !c.password.is_empty()) {
-            credentials.password.clear();
-            gone.push(at("basic_auth.password"));
-        }
-        if request.bearer.take_if(|token| !only_places(token)).is_some() {
-            gone.push(at("bearer"));
-        }
-        for (list, what) in [
-            (&mut request.headers, "headers"),
-            (&mut request.cookies, "cookies"),
-            (&mut request.query, "query"),
-            (&mut request.form, "form"),
-        ] {
-            for (name, value) in list {
-                let secret = match what {
-                    "cookies" => true,
-                    "headers" => !header_is_shown(name),
-                    _ => parameter_is_secret(name),
-                };
-                if secret && !value.is_empty() && !only_places(value) {
-                    value.clear();
-                    gone.push(at(&format!("{what}.{name}")));
-                }
-            }
-        }
+    });
+    for request in &mut plan.requests {
+        request.bearer.take_if(|token| token.is_empty());
     }
     if let Some(data) = &mut plan.data {
         for (n, column) in data.columns.iter().enumerate().filter(|(_, column)| parameter_is_secret(column)) {
             let mut values =
                 data.rows.iter_mut().filter_map(|row| row.get_mut(n)).filter(|value| !value.is_empty()).peekable();
             if values.peek().is_some() {
-                gone.push(format!("data.{column}"));
+                gone.push(format!("the data's column {column}"));
             }
             values.for_each(String::clear);
         }
@@ -75,29 +52,14 @@ pub fn strip(plan: &mut PlanSpec) -> Vec<String> {
     gone
 }
 
-/// Everything between the scheme's slashes and the last @ before the path goes.
-fn without_user(url: &str) -> String {
+/// An address without its `user:password@`: everything between the scheme's slashes and the last @ before the path goes.
+pub fn without_user(url: &str) -> String {
     let Some(start) = url.find("://").map(|at| at + 3) else { return url.to_owned() };
     let end = url[start..].find(['/', '?', '#', '\\']).map_or(url.len(), |at| start + at);
     match url[start..end].rfind('@') {
         Some(at) => format!("{}{}", &url[..start], &url[start + at + 1..]),
         None => url.to_owned(),
     }
-}
-
-/// An address without the values of parameters whose names look secret, and whether there were any.
-fn without_secret_values(url: &str) -> (String, bool) {
-    let Some((path, query)) = url.split_once('?') else { return (url.to_owned(), false) };
-    let mut hidden = false;
-    let pairs = query.split('&').map(|pair| match pair.split_once('=') {
-        Some((name, value)) if parameter_is_secret(name) && !value.is_empty() && !only_places(value) => {
-            hidden = true;
-            format!("{name}=")
-        }
-        _ => pair.to_owned(),
-    });
-    let query = pairs.collect::<Vec<_>>().join("&");
-    (format!("{path}?{query}"), hidden)
 }
 
 #[cfg(test)]
@@ -133,15 +95,15 @@ mod tests {
         assert_eq!(
             strip(&mut plan),
             [
-                "requests[0].url",
-                "requests[0].basic_auth.password",
-                "requests[0].headers.X-Api-Key",
-                "requests[0].cookies.theme",
-                "requests[0].query.token",
-                "requests[0].form.password",
-                "requests[1].basic_auth.password",
-                "requests[2].bearer",
-                "data.password"
+                "the password of request 1",
+                "the cookie theme of request 1",
+                "the header X-Api-Key of request 1",
+                "the parameter token of request 1",
+                "the form field password of request 1",
+                "the parameter api_key in the address of request 1",
+                "the password of request 2",
+                "the bearer token of request 3",
+                "the data's column password"
             ]
         );
         let text = serde_json::to_string(&plan).unwrap();

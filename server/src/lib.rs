@@ -18,6 +18,7 @@ pub mod config;
 pub mod error;
 pub mod hosts;
 pub mod layers;
+pub mod outgoing;
 pub mod pages;
 pub mod plans;
 pub mod render;

@@ -6,7 +6,6 @@ pub mod forms;
 pub mod home;
 pub mod hosts;
 pub mod plans;
-pub mod rows;
 pub mod runs;
 pub mod sign_in;
 pub mod submitted;

@@ -78,7 +78,13 @@ pub async fn restore(state: &AppState, owner: UserId, row: &PlanRow, version: &s
     let id: VersionId = version.parse().map_err(|_| Error::NotFound)?;
     let version = state.db.plan_version(row.id, id).await?.ok_or(Error::NotFound)?;
     let opened = state.vault.unseal(&version.spec).map_err(anyhow::Error::from)?;
-    let test = NewTest { name: version.name, notes: version.notes, tags: split_tags(&version.tags), plan: opened.plan };
+    let test = NewTest {
+        name: version.name,
+        notes: version.notes,
+        tags: split_tags(&version.tags),
+        plan: opened.plan,
+        told: Vec::new(),
+    };
     write(state, owner, row.id, &Stored::of(state, &test, Some(&version.spec))?).await
 }
 
@@ -120,7 +126,13 @@ impl<'a> Stored<'a> {
 /// As [`add`].
 pub async fn copy(state: &AppState, owner: UserId, row: &PlanRow) -> Result<PlanId> {
     let name: String = COPY.chars().chain(row.name.chars()).take(limits::NAME_CHARS).collect();
-    let test = NewTest { name, notes: row.notes.clone(), tags: split_tags(&row.tags), plan: open(state, row)?.plan };
+    let test = NewTest {
+        name,
+        notes: row.notes.clone(),
+        tags: split_tags(&row.tags),
+        plan: open(state, row)?.plan,
+        told: Vec::new(),
+    };
     add_from(state, owner, &test, Some(&row.spec)).await
 }
 

@@ -11,6 +11,7 @@ use crate::auth::rate_limit::Attempts;
 use crate::auth::setup::SetupToken;
 use crate::config::{Config, Mode};
 use crate::hosts::check::Checker;
+use crate::outgoing::Outgoing;
 use crate::runs::Runs;
 use crate::secrets::Vault;
 use crate::store::Db;
@@ -40,6 +41,8 @@ pub struct Inner {
     pub setup: SetupToken,
     /// Runs under way and the queue's bell.
     pub runs: Runs,
+    /// What the server itself asks of foreign hosts.
+    pub outgoing: Arc<Outgoing>,
     /// Looks for proofs of ownership.
     pub checker: Checker,
     /// Turns of tests that are tried once, for all accounts.
@@ -61,12 +64,14 @@ impl std::ops::Deref for AppState {
 impl AppState {
     /// Puts the parts together.
     pub fn new(config: Config, db: Db, address: SocketAddr, vault: Vault) -> AppState {
+        let outgoing = Arc::new(Outgoing::new(&config));
         AppState(Arc::new(Inner {
             passwords: Passwords::new(),
             trials: Semaphore::new(TRIALS),
             attempts: Attempts::new(config.attempts),
             setup: SetupToken::new(),
-            checker: Checker::new(&config),
+            checker: Checker::new(outgoing.clone()),
+            outgoing,
             runs: Runs::default(),
             shutdown: Shutdown::default(),
             tasks: Tasks::default(),

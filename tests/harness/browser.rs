@@ -228,6 +228,15 @@ impl Browser {
         Ok(self.client.issue_cmd(Cdp { command: command.to_owned(), parameters }).await?)
     }
 
+    /// Bytes that the page's scripts hold, after what they do not hold any more was taken away.
+    pub async fn heap_bytes(&self) -> Result<u64> {
+        self.cdp("HeapProfiler.collectGarbage", json!({})).await?;
+        let usage = self.cdp("Runtime.getHeapUsage", json!({})).await?;
+        let bytes = usage["usedSize"].as_f64().context("no heap usage")?;
+        // The memory of compiled code counts too, where the browser tells it.
+        Ok((bytes + usage["backingStorageSize"].as_f64().unwrap_or(0.0)) as u64)
+    }
+
     /// Ends the browser and its driver.
     pub async fn close(self) -> Result<()> {
         self.client.close().await?;

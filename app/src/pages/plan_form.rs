@@ -129,6 +129,7 @@ fn label(field: &str) -> String {
         "pacing_least_ms" => "Time for the list",
         "pacing_most_ms" => "Longest time for the list",
         "data" => "Data",
+        "data_url" => "Address of the data",
         "data_order" => "Next row",
         "data_at_end" => "After the last row",
         "assertion_failure" => "A failed condition",
@@ -753,9 +754,24 @@ impl Form<'_> {
 
     fn data(&self) -> AnyView {
         let form = self.form;
-        let used = !form.data.trim().is_empty();
+        let used = !form.data.trim().is_empty() || form.data_stored.is_some();
         let csv = !form.data.trim_start().starts_with(['[', '{']);
-        let rows = if csv { lines(&form.data).saturating_sub(1) } else { 0 };
+        let typed = if csv { lines(&form.data).saturating_sub(1) } else { 0 };
+        let kept = form.data_stored.as_ref().filter(|_| form.data_kept && form.data.trim().is_empty());
+        let rows = kept.map_or(typed, |stored| stored.rows);
+        let stored = form.data_stored.as_ref().map(|stored| {
+            let label = format!(
+                "Keep the {} ({})",
+                format::plural(stored.rows as u64, "stored row", "stored rows"),
+                stored.columns.join(", ")
+            );
+            check_box(
+                "data_kept",
+                &label,
+                "They are too many to be shown here. Other rows given below take their place.",
+                form.data_kept,
+            )
+        });
         let orders = &[
             ("in_order", "One after the other"),
             ("random", "Any"),
@@ -767,11 +783,23 @@ impl Form<'_> {
             ("missing", "Requests that want one are not sent"),
         ];
         view! {
-            <details class="advanced" open=used || self.faulty(&["data"]) id="f-data-group">
+            <details class="advanced" open=used || self.faulty(&["data", "data_url"]) id="f-data-group">
                 <summary>{counted("Rows of data", rows)}</summary>
                 <p class="hint">"Values for variables, such as users and passwords: a client takes a row each time it begins the list."</p>
-                {text_area("data", "Data", "CSV with a line of names (user,pin), or a JSON array of objects. Up to 100,000 rows and 4 MB.", 6, &form.data, self.errors)}
+                {stored}
+                {text_area("data", "Data", "CSV with a line of names (user,pin), a JSON array of objects, or loader.io's payload formats. Up to 100,000 rows and 4 MB.", 6, &form.data, self.errors)}
                 {file("data_file", "Or a file", "CSV or JSON; it replaces what stands above.", self.errors)}
+                {Field {
+                    name: "data_url",
+                    label: "Or an address",
+                    hint: "Such a file on the web; it is fetched once, now or when you save, and replaces what stands above.".into(),
+                    value: &form.data_url,
+                    kind: "url",
+                    inputmode: "url",
+                    ..Field::default()
+                }
+                .view(self.errors)}
+                {self.edit(Edit::FetchData, "button quiet small", "Fetch the rows", None, "f-data", "The rows were fetched.".into())}
                 <div class="field-grid">
                     {select("data_order", "Next row", "", orders, &form.data_order, self.errors)}
                     {select("data_at_end", "After the last row", "", ends, &form.data_at_end, self.errors)}

@@ -133,6 +133,10 @@ pub const DATA_COLUMNS: usize = 50;
 pub const DATA_ROWS: usize = 100_000;
 /// Bytes of all values of a test's data.
 pub const DATA_BYTES: usize = 4 << 20;
+/// Most bytes of a file of data that is fetched from an address; its values are bounded by [`DATA_BYTES`].
+pub const DATA_FILE_BYTES: usize = 8_000_000;
+/// Stored rows longer than this many bytes as text do not come back into the form.
+pub const DATA_SHOWN_BYTES: usize = 20_000;
 /// Bytes of a foreign description of a test, such as a HAR file.
 pub const IMPORT_BYTES: usize = 32 << 20;
 /// Values in it.

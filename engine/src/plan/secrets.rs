@@ -7,8 +7,8 @@ use super::PlanSpec;
 use crate::result::{header_is_shown, parameter_is_secret};
 
 /// Visits every secret of a plan: where it stands, in words such as “the password of request 2”, and the text itself, which
-/// may be replaced. Passwords (also those in addresses), bearer tokens, cookies, and values of headers, parameters and form
-/// fields that are not shown.
+/// may be replaced. Passwords, bearer tokens, cookies, and values of headers, parameters and form fields that are not shown;
+/// passwords and parameters also where they stand in addresses.
 pub fn each_secret(spec: &mut PlanSpec, mut visit: impl FnMut(String, &mut String)) {
     for (index, request) in spec.requests.iter_mut().enumerate() {
         let of = format!("of request {}", index + 1);
@@ -30,6 +30,12 @@ pub fn each_secret(spec: &mut PlanSpec, mut visit: impl FnMut(String, &mut Strin
         for (name, value) in request.form.iter_mut().filter(|(name, _)| parameter_is_secret(name)) {
             visit(format!("the form field {name} {of}"), value);
         }
+        // From the end, so that what is left to do keeps its place.
+        for (range, name) in url_parameters(&request.url).into_iter().rev().filter(|(_, n)| parameter_is_secret(n)) {
+            let mut value = request.url[range.clone()].to_owned();
+            visit(format!("the parameter {name} in the address {of}"), &mut value);
+            request.url.replace_range(range, &value);
+        }
         if let Some(range) = url_password(&request.url) {
             let mut password = request.url[range.clone()].to_owned();
             visit(format!("the password in the address {of}"), &mut password);
@@ -47,6 +53,21 @@ fn url_password(url: &str) -> Option<Range<usize>> {
     (colon + 1 < at).then_some(colon + 1..at)
 }
 
+/// Where the values of an address's parameters stand, with their names as written.
+fn url_parameters(url: &str) -> Vec<(Range<usize>, String)> {
+    let end = url.find('#').unwrap_or(url.len());
+    let Some(mut at) = url[..end].find('?').map(|question| question + 1) else { return Vec::new() };
+    let mut found = Vec::new();
+    for pair in url[at..end].split('&') {
+        if let Some((name, value)) = pair.split_once('=').filter(|(_, value)| !value.is_empty()) {
+            let start = at + name.len() + 1;
+            found.push((start..start + value.len(), name.to_owned()));
+        }
+        at += pair.len() + 1;
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,7 +77,7 @@ mod tests {
     fn every_secret_is_visited_and_nothing_else() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let request = RequestSpec {
-            url: "http://u:s1@127.0.0.1/x?a=b@c:d".into(),
+            url: "http://u:s1@127.0.0.1/x?a=b@c:d&token=s8&page=2&secret=s9#token=x".into(),
             query: vec![pair("page", "1"), pair("api_key", "s2")],
             headers: vec![pair("Accept", "text/html"), pair("PRIVATE-TOKEN", "s3")],
             cookies: vec![pair("sid", "s4")],
@@ -81,13 +102,15 @@ mod tests {
                 "the form field password of request 2: s7",
                 "the header PRIVATE-TOKEN of request 2: s3",
                 "the parameter api_key of request 2: s2",
+                "the parameter secret in the address of request 2: s9",
+                "the parameter token in the address of request 2: s8",
                 "the password in the address of request 2: s1",
                 "the password of request 2: s5",
             ]
         );
         let json = serde_json::to_string(&spec).unwrap();
-        assert!((1..=7).all(|n| !json.contains(&format!("s{n}\""))), "{json}");
-        assert_eq!(spec.requests[1].url, "http://u:gone@127.0.0.1/x?a=b@c:d");
+        assert!((1..=9).all(|n| !json.contains(&format!("s{n}"))), "{json}");
+        assert_eq!(spec.requests[1].url, "http://u:gone@127.0.0.1/x?a=b@c:d&token=gone&page=2&secret=gone#token=x");
         assert_eq!(spec.requests[0].url, "http://u@127.0.0.1/@:");
     }
 }

@@ -1,32 +1,27 @@
 //! Looks for a proof over HTTP or DNS. Whatever is dialled passes the address policy after its name was resolved.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oleada_engine::net::{AddressPolicy, Refused, Resolver};
-use oleada_engine::plan::{Host, Scheme, Target};
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use oleada_engine::plan::{Scheme, Target};
 use reqwest::header;
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::Semaphore;
 
 use super::proof::{self, ANSWER_BYTES, Place};
-use crate::config::Config;
+use crate::outgoing::{Failure, HOPS, Outgoing, REQUEST, in_words, location_of};
 use crate::store::hosts::{HostRow, Method, ProofRow, SchemeHint};
 use crate::store::{HostId, Timestamp};
 
-/// For one request with its redirects, and for a whole check.
-const REQUEST: Duration = Duration::from_secs(10);
+/// For a whole check.
 const CHECK: Duration = Duration::from_secs(25);
-const HOPS: usize = 3;
+/// The name by which a check introduces itself.
+const AGENT: &str = concat!("oleada-verification/", env!("CARGO_PKG_VERSION"));
 /// Checks at once; more wait.
 const AT_ONCE: usize = 4;
 
 /// Looks for proofs.
 pub struct Checker {
-    policy: AddressPolicy,
-    resolver: Arc<Resolver>,
-    client: OnceCell<reqwest::Client>,
+    outgoing: Arc<Outgoing>,
     turns: Semaphore,
 }
 
@@ -53,31 +48,10 @@ impl Finding {
     }
 }
 
-/// Why there is no answer.
-enum Failure {
-    /// Nobody there, or somebody who does not speak this scheme: the other one may be tried.
-    Connection(String),
-    /// There is somebody, but the answer is of no use.
-    Answer(String),
-}
-
-impl Failure {
-    fn sentence(self) -> String {
-        match self {
-            Failure::Connection(text) | Failure::Answer(text) => text,
-        }
-    }
-}
-
 impl Checker {
-    /// With this installation's policy.
-    pub fn new(config: &Config) -> Checker {
-        Checker {
-            policy: config.address_policy(),
-            resolver: Arc::new(Resolver::new(Vec::new())),
-            client: OnceCell::new(),
-            turns: Semaphore::new(AT_ONCE),
-        }
+    /// Which asks by this installation's way out.
+    pub fn new(outgoing: Arc<Outgoing>) -> Checker {
+        Checker { outgoing, turns: Semaphore::new(AT_ONCE) }
     }
 
     /// Looks once. Takes at most half a minute.
@@ -86,8 +60,7 @@ impl Checker {
     /// Only for faults of ours; what the host does wrong is in the row.
     pub async fn look(&self, host: &HostRow, method: Method) -> anyhow::Result<ProofRow> {
         let _turn = self.turns.acquire().await?;
-        let client = self.client.get_or_try_init(|| async { client(&self.policy, &self.resolver) }).await?;
-        let visit = Visit { checker: self, client, host };
+        let visit = Visit { outgoing: &self.outgoing, host };
         let look = async {
             match method {
                 Method::File => visit.file().await,
@@ -127,8 +100,7 @@ fn expected(method: Method, token: &str) -> String {
 
 /// One look at one host.
 struct Visit<'a> {
-    checker: &'a Checker,
-    client: &'a reqwest::Client,
+    outgoing: &'a Outgoing,
     host: &'a HostRow,
 }
 
@@ -200,7 +172,7 @@ impl Visit<'_> {
         }
         let (mut seen, mut problem) = (Vec::new(), None);
         for name in names {
-            match tokio::time::timeout(REQUEST, self.checker.resolver.txt(&name)).await {
+            match tokio::time::timeout(REQUEST, self.outgoing.resolver().txt(&name)).await {
                 Ok(Ok(records)) if records.iter().any(|record| proof::is_txt_proof(record, &self.host.token)) => {
                     return Finding::passed(format!("{name} has the TXT record."), None);
                 }
@@ -247,16 +219,7 @@ impl Visit<'_> {
         let mut target = Target::parse(&url).map_err(|error| Failure::Answer(format!("The address {error}.")))?;
         let start = target.at.clone();
         for _ in 0..=HOPS {
-            if let Host::Ip(address) = target.at.host {
-                self.checker.policy.check(address).map_err(|refused| Failure::Answer(refused.reason))?;
-            }
-            let response = self
-                .client
-                .get(target.to_string())
-                .header(header::ACCEPT_ENCODING, "identity")
-                .send()
-                .await
-                .map_err(|error| in_words(&error))?;
+            let response = self.outgoing.get(&target, AGENT, REQUEST).await?;
             let Some(location) = location_of(&response) else { return read(response).await };
             let next = target.join(&location).map_err(|_| {
                 Failure::Answer(format!(
@@ -276,12 +239,6 @@ impl Visit<'_> {
     }
 }
 
-fn location_of(response: &reqwest::Response) -> Option<String> {
-    let redirects = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
-    let location = response.headers().get(header::LOCATION).filter(|_| redirects)?;
-    Some(String::from_utf8_lossy(location.as_bytes()).into_owned())
-}
-
 async fn read(mut response: reqwest::Response) -> Result<Answer, Failure> {
     let status = response.status().as_u16();
     let encoding =
@@ -297,78 +254,4 @@ async fn read(mut response: reqwest::Response) -> Result<Answer, Failure> {
     let text = proof::text_of(&body, encoding.as_deref())
         .map_err(|why| Failure::Answer(format!("The status was {status}, but {why}.")))?;
     Ok(Answer { status, text })
-}
-
-/// What went wrong, in a sentence: the innermost reason says most.
-fn in_words(error: &reqwest::Error) -> Failure {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(source) = innermost.source() {
-        if let Some(refused) = source.downcast_ref::<Refused>() {
-            return Failure::Answer(refused.reason.clone());
-        }
-        innermost = source;
-    }
-    if error.is_timeout() {
-        return Failure::Answer(format!("There was no complete answer within {} s.", REQUEST.as_secs()));
-    }
-    let reason = proof::inert(&innermost.to_string());
-    if error.is_connect() {
-        return Failure::Connection(format!("No connection: {reason}."));
-    }
-    if error.is_request() {
-        return Failure::Connection(format!("There was a connection, but no HTTP answer: {reason}."));
-    }
-    Failure::Answer(format!("The answer could not be read: {reason}."))
-}
-
-/// Follows nothing, keeps nothing, uses no proxy, and dials only what the policy allows.
-fn client(policy: &AddressPolicy, resolver: &Arc<Resolver>) -> anyhow::Result<reqwest::Client> {
-    let guarded = Guarded { policy: policy.clone(), resolver: resolver.clone() };
-    Ok(reqwest::Client::builder()
-        .tls_backend_preconfigured(tls_config()?)
-        .http1_only()
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .referer(false)
-        .pool_max_idle_per_host(0)
-        .connect_timeout(Duration::from_secs(5))
-        .timeout(REQUEST)
-        .user_agent(concat!("oleada-verification/", env!("CARGO_PKG_VERSION")))
-        .dns_resolver(Arc::new(guarded))
-        .build()?)
-}
-
-/// Mozilla's roots and the machine's own, as the load generator has them: what a test can reach, a check can.
-fn tls_config() -> anyhow::Result<rustls::ClientConfig> {
-    let mut roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
-}
-
-/// Resolves names, and forgets the addresses that may not be dialled.
-struct Guarded {
-    policy: AddressPolicy,
-    resolver: Arc<Resolver>,
-}
-
-impl Resolve for Guarded {
-    fn resolve(&self, name: Name) -> Resolving {
-        let (policy, resolver) = (self.policy.clone(), self.resolver.clone());
-        Box::pin(async move {
-            let found = resolver.lookup_ip(name.as_str()).await?;
-            let (mut allowed, mut refused) = (Vec::new(), None);
-            for address in found {
-                match policy.check(address) {
-                    Ok(()) => allowed.push(SocketAddr::new(address, 0)),
-                    Err(why) => refused = Some(why),
-                }
-            }
-            match refused {
-                Some(why) if allowed.is_empty() => Err(why.into()),
-                _ => Ok(Box::new(allowed.into_iter()) as Addrs),
-            }
-        })
-    }
 }

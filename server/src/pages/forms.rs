@@ -5,9 +5,9 @@ use oleada_engine::limit::LimitSpec;
 use oleada_engine::plan::limits::{self, Bound};
 use oleada_engine::plan::scenario::{Assertion, DataSpec, Extract, Pause, Subject};
 use oleada_engine::plan::{Credentials, FieldError, Load, Plan, PlanSpec, RequestSpec, Stage, Target};
-use oleada_engine::result::{HIDDEN, header_is_shown, shown_url};
-
-use super::rows;
+use oleada_engine::result::{HIDDEN, header_is_shown, parameter_is_secret, shown_url};
+use oleada_import::Payload;
+use oleada_import::secrets::without_user;
 
 /// A test as it may be stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,8 @@ pub struct NewTest {
     pub tags: Vec<String>,
     /// What it does.
     pub plan: Plan,
+    /// What was changed while it was read, a sentence each; not stored.
+    pub told: Vec<String>,
 }
 
 /// Reads the form. `stored` is the test being edited, whose passwords, tokens and files are kept where none are given.
@@ -28,7 +30,12 @@ pub struct NewTest {
 /// Every fault, one message a field, `field` as in [`oleada_app::plan_form`].
 pub fn read(form: &PlanForm, stored: Option<&PlanSpec>) -> Result<NewTest, Vec<FieldError>> {
     let mut reader = Reader { errors: Vec::new() };
-    let spec = reader.spec(form, stored);
+    let mut spec = reader.spec(form, stored);
+    let mut told = Vec::new();
+    if let Some(mut data) = reader.data(form, stored) {
+        told = std::mem::take(&mut data.left_out);
+        told.extend(data.apply(&mut spec));
+    }
     let name = reader.name(form);
     if form.notes.chars().count() > limits::NOTES_CHARS {
         reader.add("notes", "must be at most 10,000 characters");
@@ -49,7 +56,7 @@ pub fn read(form: &PlanForm, stored: Option<&PlanSpec>) -> Result<NewTest, Vec<F
         }
     };
     match plan.filter(|_| reader.errors.is_empty()) {
-        Some(plan) => Ok(NewTest { name, notes: form.notes.trim().to_owned(), tags, plan }),
+        Some(plan) => Ok(NewTest { name, notes: form.notes.trim().to_owned(), tags, plan, told }),
         None => Err(reader.errors),
     }
 }
@@ -96,18 +103,19 @@ impl Reader {
         tags
     }
 
-    /// The stored value of a header whose value was not shown: of several of one name, the one at the same place among them.
-    fn kept_header(
+    /// The stored value of a header, cookie or parameter whose value was not shown: of several of one name, the one at the same
+    /// place among them.
+    fn kept_value(
         &mut self,
         field: &str,
         name: &str,
         before: &[(String, String)],
-        stored: Option<&RequestSpec>,
+        stored: Option<&Vec<(String, String)>>,
     ) -> String {
         let same = |list: &[(String, String)]| -> Vec<String> {
             list.iter().filter(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.clone()).collect()
         };
-        let kept = stored.and_then(|r| same(&r.headers).into_iter().nth(same(before).len()));
+        let kept = stored.and_then(|list| same(list).into_iter().nth(same(before).len()));
         kept.unwrap_or_else(|| {
             self.add(field, &format!("has “{HIDDEN}” for {name}, which has no stored value: type the value"));
             String::new()
@@ -203,7 +211,7 @@ impl Reader {
             } else {
                 None
             },
-            data: self.data(form),
+            data: None,
             assertion_failure: self.choice("assertion_failure", &form.assertion_failure),
             limits: self.limits(form),
             requests: form.requests.iter().enumerate().map(|(i, r)| self.request(i, r, stored)).collect(),
@@ -250,19 +258,28 @@ impl Reader {
         Some(Pause { least_ms, most_ms })
     }
 
-    fn data(&mut self, form: &PlanForm) -> Option<DataSpec> {
+    /// The rows that were typed, else those of the stored test if they are to stay.
+    fn data(&mut self, form: &PlanForm, stored: Option<&PlanSpec>) -> Option<Payload> {
         let order = self.choice("data_order", &form.data_order);
         let at_end = self.choice("data_at_end", &form.data_at_end);
-        if form.data.trim().is_empty() {
+        let mut payload = if form.data.trim().is_empty() {
+            let data = stored.and_then(|s| s.data.clone()).filter(|_| form.data_kept)?;
+            Payload { data, ..Payload::default() }
+        } else if form.data.contains(char::REPLACEMENT_CHARACTER) {
+            self.add("data", "holds characters that are not UTF-8: save the file as UTF-8");
             return None;
-        }
-        match rows::parse(&form.data) {
-            Ok((columns, rows)) => Some(DataSpec { columns, rows, order, at_end }),
-            Err(message) => {
-                self.add("data", &message);
-                None
+        } else {
+            // Browsers send line breaks in text as CR LF, also those inside quotes.
+            match oleada_import::payload::read(&form.data.replace("\r\n", "\n")) {
+                Ok(payload) => payload,
+                Err(error) => {
+                    self.add("data", &format!("cannot be read: {error}"));
+                    return None;
+                }
             }
-        }
+        };
+        payload.data = DataSpec { order, at_end, ..payload.data };
+        Some(payload)
     }
 
     fn limits(&mut self, form: &PlanForm) -> Vec<LimitSpec> {
@@ -292,19 +309,19 @@ impl Reader {
     fn request(&mut self, index: usize, form: &RequestForm, stored: Option<&PlanSpec>) -> RequestSpec {
         let field = |part: &str| format!("requests[{index}].{part}");
         let method = self.choice(&field("method"), &form.method);
-        let kept = stored.and_then(|s| s.requests.get(form.stored?));
+        let before = stored.and_then(|s| s.requests.get(form.stored?));
         let mut headers = Vec::new();
         for line in form.headers.lines().filter(|l| !l.trim().is_empty()) {
             match line.split_once(':') {
                 Some((name, value)) if value.trim() == HIDDEN && !header_is_shown(name.trim()) => {
-                    let value = self.kept_header(&field("headers"), name.trim(), &headers, kept);
+                    let value = self.kept_value(&field("headers"), name.trim(), &headers, before.map(|r| &r.headers));
                     headers.push((name.trim().to_owned(), value));
                 }
                 Some((name, value)) => headers.push((name.trim().to_owned(), value.trim().to_owned())),
                 None => self.add(&field("headers"), "must have one “Name: value” a line"),
             }
         }
-        let kept = kept.and_then(|r| r.basic_auth.as_ref());
+        let kept = before.and_then(|r| r.basic_auth.as_ref());
         let user = form.auth_user.trim();
         let basic_auth = match (user.is_empty(), form.auth_password.is_empty()) {
             (true, true) => None,
@@ -318,7 +335,6 @@ impl Reader {
             }
             (false, false) => Some(Credentials { user: user.to_owned(), password: form.auth_password.clone() }),
         };
-        let before = stored.and_then(|s| s.requests.get(form.stored?));
         let bearer = if !form.bearer.trim().is_empty() {
             Some(form.bearer.trim().to_owned())
         } else {
@@ -362,9 +378,9 @@ impl Reader {
             } else {
                 self.whole_at(&field("weight"), limits::WEIGHT, &form.weight) as u32
             },
-            query: self.pairs(&field("query"), &form.query),
+            query: self.pairs(&field("query"), &form.query, before.map(|r| &r.query), parameter_is_secret),
             headers,
-            cookies: self.cookies(&field("cookies"), &form.cookies),
+            cookies: self.cookies(&field("cookies"), &form.cookies, before),
             content_type: Some(form.content_type.trim().to_owned()).filter(|kind| !kind.is_empty()),
             basic_auth,
             bearer,
@@ -377,8 +393,9 @@ impl Reader {
             // Chosen and empty is a body of no bytes.
             "text" => spec.body = Some(body(&form.body)),
             "form" => {
-                spec.form = self.pairs(&field("form"), &form.form);
-                spec.content_type = None;
+                spec.form = self.pairs(&field("form"), &form.form, before.map(|r| &r.form), parameter_is_secret);
+                // What was typed for another kind of body is not this one's type.
+                spec.content_type = before.filter(|r| !r.form.is_empty()).and_then(|r| r.content_type.clone());
             }
             "file" => {
                 spec.body_base64 = match form.body_base64.as_str() {
@@ -394,16 +411,31 @@ impl Reader {
         spec
     }
 
-    fn pairs(&mut self, field: &str, text: &str) -> Vec<(String, String)> {
-        parse_pairs(text).unwrap_or_else(|| {
+    /// One pair a line; a value that was not shown is taken from what is stored.
+    fn pairs(
+        &mut self,
+        field: &str,
+        text: &str,
+        stored: Option<&Vec<(String, String)>>,
+        is_secret: fn(&str) -> bool,
+    ) -> Vec<(String, String)> {
+        let Some(typed) = parse_pairs(text) else {
             self.add(field, "must have one “name=value” a line");
-            Vec::new()
-        })
+            return Vec::new();
+        };
+        let mut pairs = Vec::with_capacity(typed.len());
+        for (name, mut value) in typed {
+            if value.trim() == HIDDEN && is_secret(&name) {
+                value = self.kept_value(field, name.trim(), &pairs, stored);
+            }
+            pairs.push((name, value));
+        }
+        pairs
     }
 
-    fn cookies(&mut self, field: &str, text: &str) -> Vec<(String, String)> {
+    fn cookies(&mut self, field: &str, text: &str, stored: Option<&RequestSpec>) -> Vec<(String, String)> {
         let trimmed = |(name, value): (String, String)| (name.trim().to_owned(), value.trim().to_owned());
-        self.pairs(field, text).into_iter().map(trimmed).collect()
+        self.pairs(field, text, stored.map(|r| &r.cookies), |_| true).into_iter().map(trimmed).collect()
     }
 
     fn extract(&mut self, list: &str, i: usize, form: &ExtractForm) -> Extract {
@@ -424,14 +456,6 @@ impl Reader {
         let value = if matches!(on, Subject::Status | Subject::Time) { form.value.trim() } else { &form.value };
         Assertion { on, what: form.what.trim().to_owned(), is, value: value.to_owned() }
     }
-}
-
-/// An address without its `user:password@`.
-fn without_user(url: &str) -> String {
-    let Some(start) = url.find("://").map(|at| at + 3) else { return url.to_owned() };
-    let end = url[start..].find(['/', '?', '#', '\\']).map_or(url.len(), |at| start + at);
-    let host = url[start..end].rfind('@').map_or(start, |at| start + at + 1);
-    format!("{}{}", &url[..start], &url[host..])
 }
 
 /// Takes the commas out of `10,000`, as our own pages write it. Any other comma stays, and is no number: in `2,5` it could

@@ -7,7 +7,7 @@ use oleada_app::pages::plan_form::{self, TestFormPage};
 use oleada_app::pages::plans::{
     self as page, DeletePage, HistoryEntry, HistoryPage, MissingHost, TestFilter, TestPage, TestRow, TestsPage,
 };
-use oleada_app::plan_form::{FormAction, PlanForm};
+use oleada_app::plan_form::{Edit, FormAction, PlanForm};
 use oleada_engine::plan::{FieldError, PlanSpec, limits};
 use oleada_engine::result::PlanDoc;
 use serde::Deserialize;
@@ -146,11 +146,14 @@ pub async fn create(
     frame: Frame,
     Submitted(pairs): Submitted,
 ) -> Result<Response> {
-    let (form, action) = PlanForm::from_pairs(pairs);
+    let (mut form, action) = PlanForm::from_pairs(pairs);
+    if let Some(error) = fetch_data(&state, &mut form, action).await {
+        return again(&state, user.id, None, form, vec![error], frame).await;
+    }
     match judge(form, action, None) {
         Judged::Test(test, run) => {
             let id = plans::add(&state, user.id, &test).await?;
-            saved(&state, user.id, id, run, &session).await
+            saved(&state, user.id, id, &test.told, run, &session).await
         }
         Judged::Again(form, errors) => again(&state, user.id, None, *form, errors, frame).await,
     }
@@ -217,10 +220,13 @@ pub async fn update(
     let stored = PlanSpec::from(plans::open(&state, &row)?.plan);
     let (mut form, action) = PlanForm::from_pairs(pairs);
     form.mark_stored(&stored);
+    if let Some(error) = fetch_data(&state, &mut form, action).await {
+        return again(&state, user.id, Some(row.id), form, vec![error], frame).await;
+    }
     match judge(form, action, Some(&stored)) {
         Judged::Test(test, run) => {
             plans::change(&state, user.id, &row, &test).await?;
-            saved(&state, user.id, row.id, run, &session).await
+            saved(&state, user.id, row.id, &test.told, run, &session).await
         }
         Judged::Again(form, errors) => again(&state, user.id, Some(row.id), *form, errors, frame).await,
     }
@@ -378,6 +384,29 @@ enum Judged {
     Again(Box<PlanForm>, Vec<FieldError>),
 }
 
+/// Puts the rows from the address that the form names, if it names one, in the place of those that were typed.
+async fn fetch_data(state: &AppState, form: &mut PlanForm, action: FormAction) -> Option<FieldError> {
+    let fault = |message: String| Some(FieldError { field: "data_url".to_owned(), message });
+    let asked = match action {
+        FormAction::Edit(edit) => edit == Edit::FetchData,
+        FormAction::Save | FormAction::Run => !form.data_url.trim().is_empty(),
+    };
+    if !asked {
+        return None;
+    }
+    if form.data_url.trim().is_empty() {
+        return fault("is needed: type where the file lies".to_owned());
+    }
+    match state.outgoing.file(&form.data_url).await {
+        Ok(text) => {
+            form.data = text;
+            form.data_url.clear();
+            None
+        }
+        Err(sentence) => fault(format!("gave no data. {sentence}")),
+    }
+}
+
 /// A button that changes rows shows the form again without judging it.
 fn judge(mut form: PlanForm, action: FormAction, stored: Option<&PlanSpec>) -> Judged {
     if let FormAction::Edit(edit) = action {
@@ -416,12 +445,21 @@ async fn form_page(
     Ok(TestFormPage { id: id.map(|id| id.to_string()), form, errors, hosts })
 }
 
-async fn saved(state: &AppState, owner: UserId, id: PlanId, run: bool, session: &Session) -> Result<Response> {
+/// After a test was saved; `told` is what was changed on the way.
+async fn saved(
+    state: &AppState,
+    owner: UserId,
+    id: PlanId,
+    told: &[String],
+    run: bool,
+    session: &Session,
+) -> Result<Response> {
     if run {
         let row = state.db.plan(owner, id).await?.ok_or(Error::NotFound)?;
         return start(state, owner, &row, session).await;
     }
-    flash(session, FlashKind::Success, "The test is saved.").await?;
+    let kind = if told.is_empty() { FlashKind::Success } else { FlashKind::Notice };
+    flash(session, kind, format!("The test is saved. {}", told.join(" ")).trim_end()).await?;
     Ok(see_other(&format!("/tests/{id}")))
 }
 

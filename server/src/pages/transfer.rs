@@ -5,7 +5,7 @@ use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use oleada_app::FlashKind;
 use oleada_app::pages::transfer::{self, ExportPage, ImportPage};
-use oleada_engine::plan::{FieldError, Plan, limits};
+use oleada_engine::plan::{FieldError, Plan, Target, limits};
 use oleada_engine::result::shown_url;
 use oleada_import::secrets::{self, Secrets};
 use oleada_import::{Exported, Imported, to_bench_command, to_json, to_loaderio};
@@ -46,10 +46,14 @@ pub async fn import(
     let mut text =
         pairs.into_iter().filter(|(name, text)| name == "text" && !text.trim().is_empty()).map(|(_, text)| text);
     let text = text.next_back().unwrap_or_default();
-    let read = oleada_import::detect_and_import(&text).map_err(|error| error.to_string()).and_then(|imported| {
-        let left_out = left_out(&imported);
-        test(imported).map(|test| (test, left_out))
-    });
+    let read = match oleada_import::detect_and_import(&text) {
+        Ok(mut imported) => {
+            fetch_data(&state, &mut imported).await;
+            let left_out = left_out(&imported);
+            test(imported).map(|test| (test, left_out))
+        }
+        Err(error) => Err(error.to_string()),
+    };
     match read {
         Ok((test, left_out)) => {
             let id = plans::add(&state, user.id, &test).await?;
@@ -71,10 +75,30 @@ fn left_out(imported: &Imported) -> String {
     if more > 0 {
         sentences.push(format!("{more} more things were left out."));
     }
-    if let Some(url) = &imported.data_url {
-        sentences.push(format!("Its data lies at {url}: fetch it from there in the form."));
-    }
     sentences.join(" ")
+}
+
+/// Fetches the data that lie elsewhere; where that fails, the reason stands among what was left out.
+async fn fetch_data(state: &AppState, imported: &mut Imported) {
+    let Some(url) = imported.data_url.take() else { return };
+    let read = match state.outgoing.file(&url).await {
+        Ok(text) => oleada_import::payload(&text).map_err(|error| error.to_string()),
+        Err(sentence) => Err(sentence),
+    };
+    match read {
+        Ok(mut data) => {
+            imported.left_out.append(&mut data.left_out);
+            imported.left_out.extend(data.apply(&mut imported.plan));
+        }
+        Err(sentence) => imported
+            .left_out
+            .push(format!("Its rows of data could not be fetched from {}: {sentence}", shown_address(&url))),
+    }
+}
+
+/// An address as it may stand in a message.
+fn shown_address(url: &str) -> String {
+    Target::parse(url).map_or_else(|_| "the address it names".to_owned(), |target| shown_url(&target))
 }
 
 fn test(imported: Imported) -> Result<NewTest, String> {
@@ -86,6 +110,7 @@ fn test(imported: Imported) -> Result<NewTest, String> {
         notes: imported.notes.unwrap_or_default(),
         tags: imported.tags,
         plan,
+        told: Vec::new(),
     })
 }
 
