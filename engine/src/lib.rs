@@ -12,6 +12,7 @@
 #![warn(missing_docs)]
 
 pub mod arrivals;
+pub mod example;
 pub mod histogram;
 pub mod limit;
 #[cfg(feature = "net")]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::example::FailedExample;
 use crate::histogram::Histogram;
 use crate::limit::{LimitDoc, LimitSpec, Measured};
 use crate::plan::scenario::{Order, Pause};
@@ -160,6 +161,9 @@ pub struct ResultDoc {
     /// Examples of conditions that did not hold.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub assertion_failures: Vec<ErrorDoc>,
+    /// The first exchanges that failed, without secrets; at most [`FAILED_EXAMPLES`](crate::plan::limits::FAILED_EXAMPLES).
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub failed_examples: Vec<FailedExample>,
     /// Ages in ms of requests cut at the end, oldest first.
     pub in_flight_at_end_ms: Vec<f64>,
     /// Figures by request of the plan's list.
@@ -767,6 +771,7 @@ impl Record<'_> {
             }),
             assertions: self.assertions(),
             assertion_failures: error_docs(&totals.assertion_failures),
+            failed_examples: totals.examples.all().to_vec(),
             in_flight_at_end_ms: ages.into_iter().map(|us| ms(us as f64)).collect(),
             requests: self.requests(),
             limits: if self.end.is_some() { self.limits() } else { Vec::new() },
