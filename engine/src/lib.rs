@@ -12,6 +12,7 @@
 #![warn(missing_docs)]
 
 pub mod arrivals;
+pub mod distribution;
 pub mod example;
 pub mod histogram;
 pub mod limit;
@@ -19,6 +20,7 @@ pub mod limit;
 pub mod net;
 pub mod outcome;
 pub mod plan;
+pub mod range;
 pub mod result;
 pub mod trace;
 pub mod verdict;
