@@ -167,6 +167,8 @@ pub const SEARCH_WORDS: usize = 5;
 pub const TESTS_A_PAGE: usize = 25;
 /// Former versions kept of one test; older ones go.
 pub const VERSIONS: usize = 100;
+/// Seconds of a run whose exact figures are merged at once.
+pub const RANGE_SECONDS: u32 = 21_600;
 /// Characters of an e-mail address.
 pub const EMAIL_CHARS: usize = 254;
 /// Fewest and most characters of a password.

@@ -32,6 +32,10 @@ statements! {
         from windows
         where run_id = $1 and t >= $2 and t < $3
         order by t, shard";
+    LAST = "
+        select max(t)
+        from samples
+        where run_id = $1";
     COUNT = "
         select count(*)
         from samples
@@ -158,6 +162,12 @@ impl Db {
         let rows: Vec<PointRow> =
             reading!(self, pool => query_as(POINTS).bind(run).bind(after).bind(MOST).fetch_all(pool).await)?;
         Ok(rows.into_iter().map(Point::from).collect())
+    }
+
+    /// The last second that is stored.
+    pub async fn last_second(&self, run: RunId) -> Result<Option<u32>> {
+        let t: Option<i64> = reading!(self, pool => query_scalar(LAST).bind(run).fetch_one(pool).await)?;
+        Ok(t.and_then(|t| u32::try_from(t).ok()))
     }
 
     /// How many seconds are stored.
