@@ -14,6 +14,7 @@
 pub mod browser;
 pub mod db;
 pub mod server;
+pub mod stored;
 pub mod tools;
 pub mod user;
 pub mod webserver;

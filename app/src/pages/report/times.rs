@@ -86,7 +86,7 @@ pub(super) fn percentiles(result: &ResultDoc) -> AnyView {
                 <p>{if open {
                     "Response time is what a visitor felt: it runs from the planned instant at which a request was due, so time spent waiting for its turn counts. Service time runs from the first byte written to the last byte read: what the target alone took. A large difference means that requests could not leave when they were due, because all that came before them had not been answered yet."
                 } else {
-                    "Response time is what a client felt: it runs from the moment it sends its request. Clients wait for an answer before they send the next one, so a slow target also slows the load down. Service time runs from the first byte written to the last byte read: what the target alone took. A large difference means that requests waited for a connection."
+                    "Response time is what a client felt: it runs from the moment it sends its request. Clients wait for an answer before they send the next one, so a slow target also slows the load down. Service time runs from the first byte written to the last byte read: what the target alone took. With this kind of load both begin at the same moment, so they hardly differ."
                 }}</p>
                 {waited(result).map(|text| view! { <p><strong>{text}</strong></p> })}
                 {mean_above_p95(latency).map(|text| view! { <p><strong>{text}</strong></p> })}
