@@ -6,6 +6,9 @@ use harness::Server;
 use harness::browser::Browser;
 use harness::tools::{Target, tool};
 
+#[path = "browser/report.rs"]
+mod report;
+
 /// Signs up, registers a host, makes and runs a test twice, shares it, compares; every page is pictured.
 #[tokio::test(flavor = "multi_thread")]
 async fn from_sign_up_to_comparing_two_runs() {

@@ -4,7 +4,9 @@
 //! [`svg::write`] draws it. Colours are classes, decided by the style sheet.
 
 pub mod describe;
+pub mod distribution;
 pub mod layout;
+pub mod overview;
 pub mod report;
 pub mod scale;
 pub mod svg;

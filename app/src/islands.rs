@@ -7,4 +7,4 @@ pub mod run_chart;
 
 pub use live_report::LiveReport;
 pub use load_preview::LoadPreview;
-pub use run_chart::RunChart;
+pub use run_chart::{Choosing, RunChart};

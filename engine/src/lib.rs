@@ -12,12 +12,15 @@
 #![warn(missing_docs)]
 
 pub mod arrivals;
+pub mod distribution;
+pub mod example;
 pub mod histogram;
 pub mod limit;
 #[cfg(feature = "net")]
 pub mod net;
 pub mod outcome;
 pub mod plan;
+pub mod range;
 pub mod result;
 pub mod trace;
 pub mod verdict;

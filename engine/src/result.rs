@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::example::FailedExample;
 use crate::histogram::Histogram;
 use crate::limit::{LimitDoc, LimitSpec, Measured};
 use crate::plan::scenario::{Order, Pause};
@@ -160,6 +161,9 @@ pub struct ResultDoc {
     /// Examples of conditions that did not hold.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub assertion_failures: Vec<ErrorDoc>,
+    /// The first exchanges that failed, without secrets; at most [`FAILED_EXAMPLES`](crate::plan::limits::FAILED_EXAMPLES).
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub failed_examples: Vec<FailedExample>,
     /// Ages in ms of requests cut at the end, oldest first.
     pub in_flight_at_end_ms: Vec<f64>,
     /// Figures by request of the plan's list.
@@ -656,6 +660,34 @@ pub struct Point {
     pub max: Option<f64>,
     /// Bytes read.
     pub bytes_received: u64,
+    // The rest came later: what was stored before reads as 0.
+    /// Bytes written.
+    #[serde(default)]
+    pub bytes_sent: u64,
+    /// Of `errors`: answered with 400–499.
+    #[serde(default)]
+    pub status_4xx: u64,
+    /// Of `errors`: answered with 500–599.
+    #[serde(default)]
+    pub status_5xx: u64,
+    /// Of `errors`: answered with 600 or more.
+    #[serde(default)]
+    pub status_other: u64,
+    /// Of `errors`: ran out of time.
+    #[serde(default)]
+    pub timeout: u64,
+    /// Of `errors`: connection not made or lost.
+    #[serde(default)]
+    pub network: u64,
+    /// Of `errors`: reply not valid.
+    #[serde(default)]
+    pub invalid: u64,
+    /// Of `errors`: our own limits.
+    #[serde(default)]
+    pub local: u64,
+    /// Of `errors`: cut by the end.
+    #[serde(default)]
+    pub aborted: u64,
 }
 
 impl Point {
@@ -674,7 +706,29 @@ impl Point {
             p99: p(99_000),
             max: window.latency.max_us().map(|us| ms(us as f64)),
             bytes_received: window.counters.bytes_received,
+            bytes_sent: window.counters.bytes_sent,
+            status_4xx: window.ledger.status_4xx,
+            status_5xx: window.ledger.status_5xx,
+            status_other: window.ledger.status_other,
+            timeout: window.ledger.timeout,
+            network: window.ledger.network,
+            invalid: window.ledger.invalid,
+            local: window.ledger.local,
+            aborted: window.ledger.aborted,
         }
+    }
+
+    /// Errors that are in none of the classes: of seconds stored before these were counted apart.
+    pub fn errors_of_no_class(&self) -> u64 {
+        let known = self.status_4xx
+            + self.status_5xx
+            + self.status_other
+            + self.timeout
+            + self.network
+            + self.invalid
+            + self.local
+            + self.aborted;
+        self.errors.saturating_sub(known)
     }
 }
 
@@ -691,15 +745,15 @@ pub(crate) fn judge_limit(limit: &LimitSpec, totals: &Window, requests: usize, d
 }
 
 /// µs to ms with 3 decimals.
-fn ms(us: f64) -> f64 {
+pub(crate) fn ms(us: f64) -> f64 {
     round3(us / 1000.0)
 }
 
-fn round3(value: f64) -> f64 {
+pub(crate) fn round3(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-fn error_docs(table: &ErrorTable) -> Vec<ErrorDoc> {
+pub(crate) fn error_docs(table: &ErrorTable) -> Vec<ErrorDoc> {
     let doc =
         |r: crate::window::ErrorRow| ErrorDoc { kind: r.kind.name().to_owned(), detail: r.detail, count: r.count };
     table.rows().into_iter().map(doc).collect()
@@ -767,6 +821,7 @@ impl Record<'_> {
             }),
             assertions: self.assertions(),
             assertion_failures: error_docs(&totals.assertion_failures),
+            failed_examples: totals.examples.all().to_vec(),
             in_flight_at_end_ms: ages.into_iter().map(|us| ms(us as f64)).collect(),
             requests: self.requests(),
             limits: if self.end.is_some() { self.limits() } else { Vec::new() },
@@ -994,5 +1049,30 @@ mod tests {
         assert!(generator.remove("sent_by_thread").is_some() && generator.remove("stalled_s").is_some());
         let earlier: ResultDoc = serde_json::from_value(json).unwrap();
         assert_eq!(earlier, ResultDoc { addresses: Vec::new(), ..doc });
+    }
+
+    #[test]
+    fn a_point_tells_errors_apart_and_older_ones_are_read() {
+        let mut window = Window::new(7, 1);
+        for outcome in [
+            Outcome::Answered(200),
+            Outcome::Answered(404),
+            Outcome::Answered(500),
+            Outcome::Answered(503),
+            Outcome::Answered(999),
+            Outcome::Failed(crate::outcome::ErrorKind::Timeout),
+            Outcome::Failed(crate::outcome::ErrorKind::Reset),
+            Outcome::Failed(crate::outcome::ErrorKind::Aborted),
+        ] {
+            window.ledger.finish(outcome);
+        }
+        window.counters.bytes_sent = 700;
+        let point = Point::of(&window);
+        assert_eq!((point.ok, point.errors, point.errors_of_no_class(), point.bytes_sent), (1, 7, 0, 700));
+        assert_eq!((point.status_4xx, point.status_5xx, point.status_other), (1, 2, 1));
+        assert_eq!((point.timeout, point.network, point.aborted), (1, 1, 1));
+        let older = r#"{"t":7,"planned":0,"sent":0,"ok":1,"errors":7,"clients":0,"p50":null,"p95":null,"p99":null,"max":null,"bytes_received":0}"#;
+        let older: Point = serde_json::from_str(older).unwrap();
+        assert_eq!((older.errors, older.errors_of_no_class(), older.bytes_sent), (7, 7, 0));
     }
 }

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::example::Examples;
 use crate::histogram::{DecodeError, Histogram, take};
 use crate::outcome::{ErrorKind, FailureClass, Outcome};
 use crate::plan::limits;
@@ -381,6 +382,8 @@ pub struct Window {
     pub assertions: Vec<AssertionCounts>,
     /// Examples of conditions that did not hold: the condition and what was found.
     pub assertion_failures: ErrorTable,
+    /// The first exchanges that failed.
+    pub examples: Examples,
     /// The same by request of the plan's list; empty when the list has one request (the totals say it all).
     pub requests: Vec<RequestWindow>,
     /// Busiest worker's share of a processor in this second, in permille; merged by maximum.
@@ -483,6 +486,7 @@ impl Window {
             ours.add(theirs);
         }
         self.assertion_failures.add(&other.assertion_failures);
+        self.examples.add(&other.examples);
         if self.requests.len() < other.requests.len() {
             self.requests.resize_with(other.requests.len(), RequestWindow::default);
         }
@@ -510,6 +514,7 @@ impl Window {
             not_sent: self.not_sent.clone(),
             assertions: self.assertions.clone(),
             assertion_failures: self.assertion_failures.clone(),
+            examples: self.examples.clone(),
             requests: self.requests.iter().map(|r| r.ledger).collect(),
             busiest_permille: self.busiest_permille,
             peak_clients: self.peak_clients,
@@ -552,6 +557,7 @@ impl Window {
             not_sent: head.not_sent,
             assertions: head.assertions,
             assertion_failures: head.assertion_failures,
+            examples: head.examples,
             busiest_permille: head.busiest_permille,
             peak_clients: head.peak_clients,
             ..Window::default()
@@ -593,6 +599,9 @@ struct Head {
     assertions: Vec<AssertionCounts>,
     #[serde(default, skip_serializing_if = "ErrorTable::is_empty")]
     assertion_failures: ErrorTable,
+    // Where something failed only.
+    #[serde(default, skip_serializing_if = "Examples::is_empty")]
+    examples: Examples,
     requests: Vec<Ledger>,
     busiest_permille: u32,
     peak_clients: u64,
@@ -615,6 +624,7 @@ impl Head {
             || self.sent_by_thread.len() > limits::THREADS.max as usize
             || self.assertions.len() > limits::REQUEST_LIST * limits::ASSERTIONS
             || self.assertion_failures.0.len() > limits::ERROR_ROWS + ErrorKind::ALL.len()
+            || !self.examples.is_sound()
             || self.statuses.keys().any(|status| usize::from(*status) >= limits::STATUS_CODES)
         {
             return Err(DecodeError("a list is too long".into()));
@@ -636,6 +646,7 @@ impl Head {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::example::FailedExample;
 
     fn sample(t: u32, us: u64) -> Window {
         let mut w = Window::new(t, 2);
@@ -657,6 +668,7 @@ mod tests {
         w.not_sent.insert(ErrorKind::MissingVariable, 2);
         w.assertions = vec![AssertionCounts { passed: 3, failed: 1 }; 2];
         w.assertion_failures.record(ErrorKind::Assertion, "status equals 200: found 404", 1);
+        w.examples.push(FailedExample { kind: "reset".into(), at_s: f64::from(t), ..FailedExample::default() });
         w
     }
 
@@ -682,6 +694,7 @@ mod tests {
         assert_eq!(a.addresses.rows(), [("127.0.0.1:80".parse().unwrap(), 9)]);
         a.merge(&Window { sent_by_thread: vec![1], ..Window::default() }, Merge::SameSecond);
         assert_eq!(a.sent_by_thread, [1, 6]);
+        assert_eq!(a.examples.all().iter().map(|e| e.at_s).collect::<Vec<_>>(), [0.0, 0.0, 1.0]);
     }
 
     #[test]
@@ -755,9 +768,11 @@ mod tests {
     }
 
     #[test]
-    fn what_only_scenarios_have_takes_no_room_elsewhere() {
+    fn what_only_some_runs_have_takes_no_room_elsewhere() {
         let bytes = Window::new(7, 2).encode();
-        assert!(!bytes.windows(9).any(|w| w == b"assertion") && !bytes.windows(8).any(|w| w == b"not_sent"));
+        for name in ["assertion", "not_sent", "examples"] {
+            assert!(!bytes.windows(name.len()).any(|w| w == name.as_bytes()), "{name}");
+        }
         assert_eq!(Window::decode(&bytes).unwrap(), Window::new(7, 2));
     }
 

@@ -16,8 +16,10 @@ use crate::store::runs::{NewRun, RunRow};
 use crate::store::{RunId, Timestamp, UserId};
 
 pub mod generate;
+pub mod kept;
 pub mod live;
 pub mod queue;
+pub mod range;
 pub mod report;
 
 /// Runs that one account may have waiting or under way.

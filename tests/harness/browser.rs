@@ -185,6 +185,12 @@ impl Browser {
         Ok(severe.map(|e| e["message"].as_str().unwrap_or_default().to_owned()).collect())
     }
 
+    /// Lets pages be read in another time zone, such as `Asia/Kathmandu`.
+    pub async fn time_zone(&self, zone: &str) -> Result<()> {
+        self.cdp("Emulation.setTimezoneOverride", json!({ "timezoneId": zone })).await?;
+        Ok(())
+    }
+
     /// Sets width and colour scheme, takes a picture of the whole page into the artefacts, and fails if the page is wider than
     /// the window.
     pub async fn picture(&self, name: &str, width: u32, scheme: Scheme) -> Result<()> {

@@ -15,6 +15,7 @@ pub mod browser;
 pub mod db;
 pub mod server;
 pub mod site;
+pub mod stored;
 pub mod tools;
 pub mod user;
 pub mod webserver;

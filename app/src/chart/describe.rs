@@ -1,63 +1,64 @@
 //! What a chart says, in a sentence, for those who cannot see it.
 
-use oleada_engine::result::Point;
-
 use super::Series;
+use super::overview::Facts;
 use crate::format;
 
-/// Response time and clients.
-pub fn response_times(points: &[Point], step: u32) -> String {
-    let answered: Vec<&Point> = points.iter().filter(|p| p.p50.is_some()).collect();
-    let (Some(first), Some(last)) = (answered.first(), answered.last()) else {
+/// Response time and clients; each point stands for `joined` seconds.
+pub fn response_times(facts: &Facts, joined: u32) -> String {
+    if facts.first_p50.is_none() {
         return "No request was answered.".to_owned();
-    };
-    let worst = answered.iter().filter_map(|p| p.p99.map(|v| (p.t, v))).max_by(|a, b| a.1.total_cmp(&b.1));
-    let most = points.iter().map(|p| p.clients).fold(0.0, f64::max);
-    let failing = points.iter().filter(|p| p.errors > 0).count() as u64;
-    let silent = points.iter().filter(|p| p.p50.is_none()).count() as u64;
-    let span = points.last().map_or(0, |p| p.t + step);
+    }
     let mut text = format!(
         "Over {}, the median response time went from {} to {}",
-        format::duration_s(f64::from(span)),
-        format::ms(first.p50),
-        format::ms(last.p50)
+        format::duration_s(f64::from(facts.end)),
+        format::ms(facts.first_p50),
+        format::ms(facts.last_p50)
     );
-    if let Some((t, value)) = worst {
+    if let Some((t, value)) = facts.worst_p99 {
         text.push_str(&format!(
             "; the highest 99th percentile was {} at {}",
             format::ms(Some(value)),
             format::clock(t)
         ));
     }
-    text.push_str(&match most.round() {
+    text.push_str(&match facts.most_clients.round() {
         1.0 => "; at most 1 client was open. ".to_owned(),
         most => format!("; at most {} clients were open. ", format::number(most)),
     });
     let unit = |n: u64| {
-        if step == 1 {
+        if joined == 1 {
             format::plural(n, "second", "seconds")
         } else {
-            format!("{} of the points (each {step} seconds)", format::count(n))
+            format!("{} of the points (each {joined} seconds)", format::count(n))
         }
     };
-    text.push_str(&if failing == 0 { "No errors".to_owned() } else { format!("Errors in {}", unit(failing)) });
-    if silent > 0 {
-        text.push_str(&format!("; no answers in {}", unit(silent)));
+    text.push_str(&if facts.failing == 0 {
+        "No errors".to_owned()
+    } else {
+        format!("Errors in {}", unit(facts.failing))
+    });
+    if facts.silent > 0 {
+        text.push_str(&format!("; no answers in {}", unit(facts.silent)));
     }
     text.push('.');
     text
 }
 
 /// Requests per second.
-pub fn throughput(points: &[Point], step: u32) -> String {
-    let per = f64::from(step.max(1));
-    let most = points.iter().map(|p| p.ok).max().unwrap_or(0) as f64 / per;
-    let errors: u64 = points.iter().map(|p| p.errors).sum();
+pub fn throughput(facts: &Facts, joined: u32) -> String {
+    let most = facts.most_ok as f64 / f64::from(joined.max(1));
     format!(
-        "At most {} requests per second were answered ok; {} in all.",
+        "At most {} requests were answered ok in one second; {} in all.",
         format::number(most),
-        format::plural(errors, "error", "errors")
+        format::plural(facts.errors, "error", "errors")
     )
+}
+
+/// Bytes on the wire.
+pub fn bandwidth(facts: &Facts) -> String {
+    let sent = if facts.most_sent > 0 { format!(" and {} sent", format::bytes(facts.most_sent)) } else { String::new() };
+    format!("At most {} were received{sent} in one second, heads included.", format::bytes(facts.most_received))
 }
 
 /// Several runs over each other.

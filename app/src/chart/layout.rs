@@ -168,7 +168,7 @@ fn highest(chart: &Chart, viewport: &Viewport, side: Side) -> f64 {
     values(chart, viewport, side).fold(0.0, f64::max)
 }
 
-fn label_room(labels: &[String]) -> f64 {
+pub(super) fn label_room(labels: &[String]) -> f64 {
     labels.iter().map(|l| l.chars().count()).max().unwrap_or(1) as f64 * 7.5 + 14.0
 }
 
@@ -291,7 +291,7 @@ impl Scene {
     }
 }
 
-fn path(places: &[[f64; 2]]) -> String {
+pub(super) fn path(places: &[[f64; 2]]) -> String {
     let mut d = String::with_capacity(places.len() * 12);
     for (i, [x, y]) in places.iter().enumerate() {
         d.push(if i == 0 { 'M' } else { 'L' });

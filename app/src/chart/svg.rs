@@ -73,31 +73,52 @@ fn write_shape(out: &mut String, shape: &Shape) {
     };
 }
 
-/// The crosshair over a scene at a moment: a line, a dot on every line shown, and the time.
-pub fn crosshair(scene: &Scene, moment: f64, marks: &[(String, f64)]) -> String {
-    let x = scene.time.place(moment);
-    let [x0, y0, x1, y1] = scene.plot;
+/// What lies over a scene: the chosen seconds (the last not included) as a band; and at a moment a line, a dot on every line
+/// shown, and the time.
+pub fn overlay(scene: &Scene, chosen: Option<(u32, u32)>, cross: Option<(f64, &[(String, f64)])>) -> String {
     let mut out = format!(
-        "<svg viewBox=\"0 0 {} {}\" aria-hidden=\"true\" focusable=\"false\"><line class=\"cross\" x1=\"{x}\" y1=\"{}\" x2=\"{x}\" y2=\"{}\"/>",
+        "<svg viewBox=\"0 0 {} {}\" aria-hidden=\"true\" focusable=\"false\">",
         number(scene.width),
-        number(scene.height),
-        number(y0),
-        number(y1),
-        x = number(x)
+        number(scene.height)
     );
-    for (class, y) in marks {
-        let _ =
-            write!(out, "<circle class=\"dot {}\" cx=\"{}\" cy=\"{}\" r=\"4\"/>", escape(class), number(x), number(*y));
+    let [x0, y0, x1, y1] = scene.plot;
+    if let Some((from, to)) = chosen {
+        let (from, to) = (scene.time.place(f64::from(from)), scene.time.place(f64::from(to)));
+        // A single second of a long run is seen, too.
+        let width = (to - from).max(3.0);
+        let _ = write!(
+            out,
+            "<rect class=\"chosen\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
+            number(from.min(x1 - width)),
+            number(y0),
+            number(width),
+            number(y1 - y0)
+        );
     }
-    let label = x.clamp(x0 + 24.0, (x1 - 24.0).max(x0 + 24.0));
-    let _ = write!(
-        out,
-        "<rect class=\"cross-label\" x=\"{}\" y=\"{}\" width=\"56\" height=\"20\" rx=\"4\"/><text class=\"cross-text\" x=\"{l}\" y=\"{}\" text-anchor=\"middle\">{}</text></svg>",
-        number(label - 28.0),
-        number(y0 - 4.0),
-        number(y0 + 10.5),
-        crate::format::clock(moment.max(0.0) as u32),
-        l = number(label)
-    );
+    if let Some((moment, marks)) = cross {
+        let x = scene.time.place(moment);
+        let _ = write!(
+            out,
+            "<line class=\"cross\" x1=\"{x}\" y1=\"{}\" x2=\"{x}\" y2=\"{}\"/>",
+            number(y0),
+            number(y1),
+            x = number(x)
+        );
+        for (class, y) in marks {
+            let class = escape(class);
+            let _ = write!(out, "<circle class=\"dot {class}\" cx=\"{}\" cy=\"{}\" r=\"4\"/>", number(x), number(*y));
+        }
+        let label = x.clamp(x0 + 24.0, (x1 - 24.0).max(x0 + 24.0));
+        let _ = write!(
+            out,
+            "<rect class=\"cross-label\" x=\"{}\" y=\"{}\" width=\"56\" height=\"20\" rx=\"4\"/><text class=\"cross-text\" x=\"{l}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+            number(label - 28.0),
+            number(y0 - 4.0),
+            number(y0 + 10.5),
+            crate::format::clock(moment.max(0.0) as u32),
+            l = number(label)
+        );
+    }
+    out.push_str("</svg>");
     out
 }

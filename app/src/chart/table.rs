@@ -8,39 +8,59 @@ use crate::format::{self, escape};
 /// Most rows in the table.
 pub const ROWS: usize = 120;
 
-/// The table as HTML text, for `<details>`; figures only, nothing a person typed.
-pub fn html(points: &[Point]) -> String {
-    let timeline = Timeline::of(points, ROWS);
-    let step = timeline.step();
-    let caption = if step == 1 {
-        "Second by second. Times in milliseconds.".to_owned()
-    } else {
-        format!(
-            "Each row joins {step} seconds: counts are sums, clients the average, times the highest of these seconds, in milliseconds."
-        )
-    };
-    let mut out = format!(
-        "<table class=\"data\"><caption>{}</caption><thead><tr><th scope=\"col\">Time</th><th scope=\"col\">Clients</th><th scope=\"col\">Sent</th>\
-         <th scope=\"col\">Ok</th><th scope=\"col\">Errors</th><th scope=\"col\">p50</th><th scope=\"col\">p95</th><th scope=\"col\">p99</th><th scope=\"col\">Max</th></tr></thead><tbody>",
-        escape(&caption)
-    );
+const HEADS: [&str; 13] = [
+    "Time", "Clients", "Sent", "Ok", "4xx", "5xx", "Other errors", "p50", "p95", "p99", "Max", "Received", "Bytes sent",
+];
+
+/// The table as HTML text, for `<details>`; figures only, nothing a person typed. `ended_s` is when the run ended, in seconds
+/// from its start.
+pub fn html(timeline: &Timeline, ended_s: Option<f64>) -> String {
+    let mut out = format!("<table class=\"data\"><caption>{}</caption><thead><tr>", escape(&caption(timeline, ended_s)));
+    for head in HEADS {
+        out.push_str(&format!("<th scope=\"col\">{head}</th>"));
+    }
+    out.push_str("</tr></thead><tbody>");
     for p in timeline.rows() {
         out.push_str(&format!("<tr><th scope=\"row\">{}</th>", format::clock(p.t)));
-        let cells = [
-            format::number(p.clients),
-            format::count(p.sent),
-            format::count(p.ok),
-            format::count(p.errors),
-            format::maybe(p.p50),
-            format::maybe(p.p95),
-            format::maybe(p.p99),
-            format::maybe(p.max),
-        ];
-        for cell in cells {
+        for cell in cells(p) {
             out.push_str(&format!("<td>{}</td>", escape(&cell)));
         }
         out.push_str("</tr>");
     }
     out.push_str("</tbody></table>");
     out
+}
+
+fn caption(timeline: &Timeline, ended_s: Option<f64>) -> String {
+    let step = timeline.step();
+    let mut caption = if step == 1 {
+        "Second by second from the start of the run. Times in milliseconds.".to_owned()
+    } else {
+        format!(
+            "Each row joins {step} seconds: counts are sums, clients the average, times the highest of these seconds, in milliseconds."
+        )
+    };
+    let last = timeline.rows().last().map(|p| f64::from(p.t));
+    let length = last.zip(ended_s).map(|(t, end)| end - t).filter(|s| *s > 0.0 && *s < f64::from(step) - 0.001);
+    if let Some(length) = length {
+        caption.push_str(&format!(" The last row is {} long.", format::duration_s(length)));
+    }
+    caption
+}
+
+fn cells(p: &Point) -> [String; 12] {
+    [
+        format::number(p.clients),
+        format::count(p.sent),
+        format::count(p.ok),
+        format::count(p.status_4xx),
+        format::count(p.status_5xx),
+        format::count(p.errors.saturating_sub(p.status_4xx + p.status_5xx)),
+        format::maybe(p.p50),
+        format::maybe(p.p95),
+        format::maybe(p.p99),
+        format::maybe(p.max),
+        format::bytes(p.bytes_received),
+        format::bytes(p.bytes_sent),
+    ]
 }

@@ -99,6 +99,15 @@ fn join(row: &mut Point, n: u32, other: &Point, m: u32) {
     row.ok += other.ok;
     row.errors += other.errors;
     row.bytes_received += other.bytes_received;
+    row.bytes_sent += other.bytes_sent;
+    row.status_4xx += other.status_4xx;
+    row.status_5xx += other.status_5xx;
+    row.status_other += other.status_other;
+    row.timeout += other.timeout;
+    row.network += other.network;
+    row.invalid += other.invalid;
+    row.local += other.local;
+    row.aborted += other.aborted;
     row.clients = (row.clients * f64::from(n) + other.clients * f64::from(m)) / f64::from(n + m);
     for (mine, theirs) in
         [(&mut row.p50, other.p50), (&mut row.p95, other.p95), (&mut row.p99, other.p99), (&mut row.max, other.max)]
@@ -117,11 +126,12 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_nothing_is_lost() {
         let points: Vec<Point> = (0..10_000)
-            .map(|t| Point { t, sent: 3, clients: 2.0, p99: Some(f64::from(t % 777)), ..Point::default() })
+            .map(|t| Point { t, sent: 3, errors: 1, timeout: 1, clients: 2.0, p99: Some(f64::from(t % 777)), ..Point::default() })
             .collect();
         let timeline = Timeline::of(&points, 120);
         assert!(timeline.rows().len() <= 120, "{}", timeline.rows().len());
         assert_eq!(timeline.rows().iter().map(|p| p.sent).sum::<u64>(), 30_000);
+        assert!(timeline.rows().iter().all(|p| p.errors_of_no_class() == 0), "classes are joined, too");
         assert_eq!(timeline.rows().iter().filter_map(|p| p.p99).fold(0.0, f64::max), 776.0);
         assert!(timeline.rows().iter().all(|p| (p.clients - 2.0).abs() < 1e-9));
         assert_eq!((timeline.step(), timeline.rows()[1].t), (128, 128));

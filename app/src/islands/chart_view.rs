@@ -1,4 +1,5 @@
-//! A chart that can be read closely: legend that switches series, logarithmic axis, crosshair by pointer and arrow keys.
+//! A chart that can be read closely: legend that switches series, logarithmic axis, crosshair by pointer and arrow keys; and a
+//! part of the run can be chosen by dragging, or by the arrow keys with Shift and then Enter.
 //!
 //! Part of several islands; the drawing itself is text from [`crate::chart`], replaced as a whole.
 
@@ -6,6 +7,7 @@ use leptos::ev::{KeyboardEvent, PointerEvent};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 
+use super::run_chart::Choosing;
 use crate::chart::{Chart, Mark, Side, Viewport, svg};
 use crate::format;
 
@@ -17,9 +19,77 @@ struct View {
     switched: RwSignal<Vec<Option<bool>>>,
     log: RwSignal<bool>,
     moment: RwSignal<Option<f64>>,
+    choosing: Choosing,
+    /// Seconds chosen, the last not included.
+    chosen: RwSignal<Option<(u32, u32)>>,
+    /// Where choosing began.
+    anchor: RwSignal<Option<f64>>,
+    /// By pointer.
+    dragging: RwSignal<bool>,
 }
 
 impl View {
+    /// From where choosing began to the crosshair.
+    fn choose_until_here(&self) {
+        let (Some(a), Some(b)) = (self.anchor.get_untracked(), self.moment.get_untracked()) else { return };
+        self.chosen.set(Some((a.min(b).max(0.0) as u32, a.max(b).max(0.0) as u32 + 1)));
+    }
+
+    /// Back to what the page shows.
+    fn forget_choice(&self) {
+        self.anchor.set(None);
+        self.dragging.set(false);
+        if self.chosen.get_untracked() != self.choosing.chosen {
+            self.chosen.set(self.choosing.chosen);
+        }
+    }
+
+    /// Opens the page of the chosen part: an address of its own, which Back leads away from.
+    fn show_choice(&self) {
+        let chosen = self.chosen.get_untracked().filter(|chosen| Some(*chosen) != self.choosing.chosen);
+        if let Some((from, to)) = chosen {
+            let _ = window().location().set_search(&format!("?from={from}&to={to}"));
+        }
+    }
+
+    fn press(&self, event: &PointerEvent) {
+        self.point_at(event);
+        if self.choosing.possible && event.button() == 0 {
+            self.anchor.set(self.moment.get_untracked());
+            self.dragging.set(true);
+            // So that a drag may leave the chart at its ends.
+            if let Some(stage) = event.current_target().and_then(|t| t.dyn_into::<web_sys::Element>().ok()) {
+                let _ = stage.set_pointer_capture(event.pointer_id());
+            }
+        }
+    }
+
+    fn drag(&self, event: &PointerEvent) {
+        self.point_at(event);
+        if self.dragging.get_untracked() && self.anchor.get_untracked() != self.moment.get_untracked() {
+            self.choose_until_here();
+        }
+    }
+
+    fn release(&self) {
+        if self.dragging.get_untracked() {
+            self.dragging.set(false);
+            self.show_choice();
+        }
+    }
+
+    /// What is chosen, and how it is shown.
+    fn choice(&self) -> String {
+        match self.chosen.get().filter(|chosen| Some(*chosen) != self.choosing.chosen) {
+            Some((from, to)) => format!(
+                "Chosen: {} until before {}. Enter shows its exact figures, Escape gives it up.",
+                format::clock(from),
+                format::clock(to)
+            ),
+            None => "For exact figures of a part of the run, drag across it, or move with the arrow keys, hold Shift to extend, and press Enter.".to_owned(),
+        }
+    }
+
     fn is_hidden(&self, index: usize) -> bool {
         let chosen = self.switched.with(|s| s.get(index).copied().flatten());
         chosen.unwrap_or_else(|| self.chart.with(|c| c.series.get(index).is_some_and(|s| s.hidden)))
@@ -37,10 +107,14 @@ impl View {
     }
 
     fn overlay(&self, narrow: bool) -> String {
-        let Some(moment) = self.moment.get() else { return String::new() };
+        let (moment, chosen) = (self.moment.get(), self.chosen.get());
+        if moment.is_none() && chosen.is_none() {
+            return String::new();
+        }
         let viewport = self.viewport(narrow);
         self.chart.with(|c| {
             let scene = c.scene(&viewport);
+            let Some(moment) = moment else { return svg::overlay(&scene, chosen, None) };
             let lines = c.series.iter().enumerate().filter(|(i, s)| viewport.shows(*i) && s.mark != Mark::Lane);
             let marks: Vec<(String, f64)> = lines
                 .filter_map(|(_, s)| {
@@ -48,7 +122,7 @@ impl View {
                     Some((s.class.clone(), scale.place(s.at(moment, c.step_s * 0.75)?)))
                 })
                 .collect();
-            svg::crosshair(&scene, moment, &marks)
+            svg::overlay(&scene, chosen, Some((moment, &marks)))
         })
     }
 
@@ -95,7 +169,15 @@ impl View {
         let now = self.moment.get_untracked().map(|m| moments.partition_point(|x| *x < m).min(last));
         let far = (last / 10).max(1);
         let next = match (event.key().as_str(), now) {
-            ("Escape", _) => None,
+            ("Enter", _) if self.choosing.possible => {
+                event.prevent_default();
+                self.show_choice();
+                return;
+            }
+            ("Escape", _) => {
+                self.forget_choice();
+                None
+            }
             ("Home", _) | ("ArrowRight" | "ArrowUp" | "PageUp", None) => Some(0),
             ("End", _) | ("ArrowLeft" | "ArrowDown" | "PageDown", None) => Some(last),
             ("ArrowLeft" | "ArrowDown", Some(i)) => Some(i.saturating_sub(1)),
@@ -105,7 +187,19 @@ impl View {
             _ => return,
         };
         event.prevent_default();
+        let before = self.moment.get_untracked();
         self.moment.set(next.and_then(|i| moments.get(i).copied()));
+        if !self.choosing.possible || next.is_none() {
+            return;
+        }
+        if event.shift_key() {
+            if self.anchor.get_untracked().is_none() {
+                self.anchor.set(before.or(self.moment.get_untracked()));
+            }
+            self.choose_until_here();
+        } else {
+            self.forget_choice();
+        }
     }
 }
 
@@ -120,12 +214,21 @@ fn value_text(value: Option<f64>, series: &crate::chart::Series) -> String {
 
 /// The figure: title, legend, drawing, sentence.
 pub fn figure(chart: Signal<Chart>) -> AnyView {
+    choosable(chart, Choosing::default())
+}
+
+/// The same, on which a part of the run may be chosen.
+pub fn choosable(chart: Signal<Chart>, choosing: Choosing) -> AnyView {
     let count = chart.with_untracked(|c| c.series.len());
     let view = View {
         chart,
         switched: RwSignal::new(vec![None; count]),
         log: RwSignal::new(false),
         moment: RwSignal::new(None),
+        choosing,
+        chosen: RwSignal::new(choosing.chosen),
+        anchor: RwSignal::new(None),
+        dragging: RwSignal::new(false),
     };
     // Only a chart that can be moved through says so; the server's stays a picture.
     let awake = RwSignal::new(false);
@@ -149,11 +252,16 @@ pub fn figure(chart: Signal<Chart>) -> AnyView {
                 aria-valuemax=move || awake.get().then(|| chart.with(|c| format!("{:.0}", c.end_s)))
                 aria-valuenow=move || awake.get().then(|| format!("{:.0}", view.moment.get().unwrap_or(0.0)))
                 aria-valuetext=move || awake.get().then(|| view.reading())
-                on:pointermove=move |e| view.point_at(&e)
-                on:pointerdown=move |e| view.point_at(&e)
-                on:pointerleave=move |_| view.moment.set(None)
+                on:pointermove=move |e| view.drag(&e)
+                on:pointerdown=move |e| view.press(&e)
+                on:pointerup=move |_| view.release()
+                on:pointercancel=move |_| view.forget_choice()
+                on:pointerleave=move |_| if !view.dragging.get_untracked() { view.moment.set(None) }
                 on:keydown=move |e| view.step(&e)
-                on:blur=move |_| view.moment.set(None)
+                on:blur=move |_| {
+                    view.moment.set(None);
+                    view.forget_choice();
+                }
             >
                 <div class="drawing wide" inner_html=move || view.drawing(false)></div>
                 <div class="over wide" inner_html=move || view.overlay(false)></div>
@@ -161,6 +269,7 @@ pub fn figure(chart: Signal<Chart>) -> AnyView {
                 <div class="over narrow" inner_html=move || view.overlay(true)></div>
             </div>
             <p class="chart-says">{move || chart.with(|c| c.description.clone())}</p>
+            {choosing.possible.then(|| view! { <p class="chart-says live-only" role="status">{move || view.choice()}</p> })}
         </figure>
     }
     .into_any()

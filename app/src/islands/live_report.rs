@@ -6,8 +6,10 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 use web_sys::{EventSource, MessageEvent};
 
+use crate::chart::overview::Facts;
+use crate::chart::report::{self, Timing};
 use crate::chart::timeline::Timeline;
-use crate::chart::{Chart, report};
+use crate::chart::Chart;
 use crate::format;
 use crate::live::{self, StateEvent};
 use crate::view::{RunState, state_shape};
@@ -99,12 +101,18 @@ struct Live {
 impl Live {
     fn chart(&self) -> Chart {
         let planned = self.state.with(|s| s.duration_s);
-        self.timeline.with(|t| report::response_times("live-times", t.rows(), t.step(), planned).thinned(COLUMNS))
+        self.timeline.with(|t| {
+            let facts = Facts::of(t.rows(), t.step());
+            report::response_times("live-times", t.rows(), Timing::live(t.step(), planned), &facts).thinned(COLUMNS)
+        })
     }
 
     fn rates(&self) -> Chart {
         let planned = self.state.with(|s| s.duration_s);
-        self.timeline.with(|t| report::throughput("live-rate", t.rows(), t.step(), planned).thinned(COLUMNS))
+        self.timeline.with(|t| {
+            let facts = Facts::of(t.rows(), t.step());
+            report::throughput("live-rate", t.rows(), Timing::live(t.step(), planned), &facts).thinned(COLUMNS)
+        })
     }
 
     /// A value of the latest second; of joined seconds there is none.

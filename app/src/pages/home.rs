@@ -3,7 +3,9 @@
 use leptos::prelude::*;
 use oleada_engine::result::Point;
 
-use crate::chart::{Viewport, report, svg};
+use crate::chart::overview::Facts;
+use crate::chart::report::{self, Timing};
+use crate::chart::{Viewport, svg};
 use crate::shell::{Head, document};
 use crate::view::Chrome;
 
@@ -96,7 +98,7 @@ fn example() -> AnyView {
             }
         })
         .collect();
-    let mut chart = report::response_times("example", &points, 1, None);
+    let mut chart = report::response_times("example", &points, Timing::live(1, None), &Facts::of(&points, 1));
     chart.title = "Example: response time and clients".into();
     let hidden = chart.series.iter().map(|s| s.class == "s-max").collect();
     let wide = Viewport { width: 620.0, height: 330.0, hidden, ..Viewport::wide() };

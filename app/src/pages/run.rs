@@ -3,18 +3,20 @@
 use leptos::prelude::*;
 use oleada_engine::result::{PlanDoc, Point, ResultDoc};
 
-use super::report;
+use super::report::{self, Details};
+use crate::chart::overview::Overview;
 use crate::chart::timeline::Timeline;
 use crate::format;
 use crate::islands::LiveReport;
 use crate::live::StateEvent;
 use crate::shell::{Head, document};
 use crate::ui::badge::run_badge;
+use crate::ui::form::{error_summary, text_area};
 use crate::ui::runs::run_table;
 use crate::ui::table::facts;
 use crate::ui::time::{maybe_moment, moment};
 use crate::ui::words;
-use crate::view::{Chrome, RunRow, RunState};
+use crate::view::{Chrome, FieldError, RunRow, RunState};
 
 /// Who looks at a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +75,12 @@ pub struct RunPage {
     pub points: Vec<Point>,
     /// The result, once it is over and anything was measured.
     pub result: Option<ResultDoc>,
+    /// What else the report shows, once the run is over.
+    pub details: Details,
+    /// What its owner wrote about the run; `None` where that is not to be shown.
+    pub notes: Option<String>,
+    /// Why the notes just typed were not kept; they stand in `notes`.
+    pub notes_error: Option<String>,
     /// What is different from the plan of the run before; `None` if it was the same, or there is none.
     pub changed: Option<PlanChange>,
     /// Who looks.
@@ -90,7 +98,7 @@ impl RunPage {
     }
 
     /// Path of this page; its events are below it.
-    fn path(&self) -> String {
+    pub(super) fn path(&self) -> String {
         match &self.access {
             Access::Owner { .. } => format!("/runs/{}", self.id),
             Access::Public { token } => format!("/r/{token}"),
@@ -113,8 +121,13 @@ pub fn render(chrome: &Chrome, page: &RunPage) -> String {
         // Without a script the page fetches itself again; with one, the island is quicker.
         refresh_s: (!over).then_some(5),
     };
+    // The seconds in the page itself, unless the server had fewer to send.
+    let kept = page.details.overview.as_ref();
+    let overview = kept.is_none().then(|| Overview::of(if over { &page.points } else { &[] }));
+    let overview = kept.or(overview.as_ref());
     document(chrome, &head, || {
         view! {
+            {notes_errors(page)}
             {(!page.is_public()).then(|| crumbs(page))}
             <div class="page-head">
                 <div>
@@ -123,12 +136,13 @@ pub fn render(chrome: &Chrome, page: &RunPage) -> String {
                 </div>
                 {(!page.is_public()).then(|| actions(page, over))}
             </div>
-            {if over { finished(page) } else { live(page) }}
+            {if over { finished(page, overview) } else { live(page) }}
             {page.changed.as_ref().map(|change| changed(change, &page.id))}
             <section aria-labelledby="plan-title">
                 <h2 id="plan-title">"The plan"</h2>
                 {words::plan_facts(&page.plan)}
             </section>
+            {over.then(|| Some(report::apache::block(page.result.as_ref()?, &overview?.facts)))}
             {(over && !page.is_public()).then(|| owner_only(page))}
         }
         .into_any()
@@ -180,7 +194,7 @@ fn live(page: &RunPage) -> AnyView {
     view! { <LiveReport events=format!("{}/events", page.path()) timeline=timeline state=state /> }.into_any()
 }
 
-fn finished(page: &RunPage) -> AnyView {
+fn finished(page: &RunPage, overview: Option<&Overview>) -> AnyView {
     let times = facts(vec![
         ("Asked for", moment(page.created_at)),
         ("Started", maybe_moment(page.started_at)),
@@ -200,8 +214,8 @@ fn finished(page: &RunPage) -> AnyView {
                 <p><strong>{page.state.label()}"."</strong>" "{page.state.explanation()} {page.state_detail.clone().map(|d| format!(" {d}"))}</p>
             </div>
         })}
-        {match &page.result {
-            Some(result) => report::body(result, &page.points),
+        {match page.result.as_ref().zip(overview) {
+            Some((result, overview)) => report::body(page, result, overview),
             None => view! { <p class="muted">"Nothing was measured."</p> }.into_any(),
         }}
         <section aria-labelledby="times-title"><h2 id="times-title">"When"</h2>{times}</section>
@@ -220,6 +234,29 @@ fn changed(change: &PlanChange, id: &str) -> AnyView {
             <p class="muted">"The run of "{moment(change.at)}" had another plan. Since then:"</p>
             <ul class="changes">{sentences}</ul>
             {compare}
+        </section>
+    }
+    .into_any()
+}
+
+fn errors_of_notes(page: &RunPage) -> Vec<FieldError> {
+    page.notes_error.iter().map(|message| FieldError { field: "notes".into(), message: message.clone() }).collect()
+}
+
+fn notes_errors(page: &RunPage) -> AnyView {
+    error_summary(&errors_of_notes(page), |_| "The notes".to_owned())
+}
+
+fn notes_form(page: &RunPage) -> AnyView {
+    let text = page.notes.clone().unwrap_or_default();
+    let hint = "What was special about this run: a release, a setting, a suspicion. Shown on the report.";
+    view! {
+        <section class="panel no-print" aria-labelledby="notes-form-title">
+            <h2 id="notes-form-title">"Notes on this run"</h2>
+            <form method="post" action=format!("{}/notes", page.path())>
+                {text_area("notes", "Notes", hint, 4, &text, &errors_of_notes(page))}
+                <button class="button quiet" type="submit">"Keep the notes"</button>
+            </form>
         </section>
     }
     .into_any()
@@ -249,6 +286,7 @@ fn owner_only(page: &RunPage) -> AnyView {
         .into_any(),
     };
     view! {
+        {notes_form(page)}
         <section class="panel no-print" aria-labelledby="share-title"><h2 id="share-title">"Share"</h2>{share}</section>
         {(page.siblings.len() > 1).then(|| view! {
             <section class="no-print"><h2>"Compare with other runs of this test"</h2>{run_table("Runs of this test", &page.siblings, true, false)}</section>

@@ -11,16 +11,18 @@ use super::conn::{Around, Complete, Conn, Message, Wire};
 use super::cookies::Jar;
 use super::dial::{DialTimes, Failure, dial};
 use super::fill::{Fault, Source, Unfilled, Values};
+use super::http1::kept::Failing;
 use super::http1::response::Reader;
 use super::http1::{RequestBytes, Style, redirected_method, request_bytes};
-use super::recorder::{Flight, Tally};
+use super::recorder::{Flight, Seen, Sent, Tally};
 use super::rows::{OwnRow, Row};
 use super::scenario::{Findings, Reply, Step};
 use super::slots::Slot;
 use super::trace::{Observed, Observer};
 use super::worker::Worker;
-use crate::outcome::ErrorKind;
-use crate::plan::scenario::AssertionFailure;
+use crate::example::failed_kind;
+use crate::outcome::{ErrorKind, Outcome};
+use crate::plan::secrets::Mask;
 use crate::plan::{Method, Redirects, Request, Target, limits};
 
 /// Pause after a limit of our own machine was met, or after a whole list of which nothing could be sent, in closed models:
@@ -293,10 +295,15 @@ impl Client {
                 }
             },
         };
-        if !flight.warm {
+        let judged = prepared.step.as_ref().is_some_and(|step| step.fails(&worker.shared.plan));
+        self.reader.keep_failing(if flight.warm {
+            Failing::default()
+        } else {
             let lateness = due.filter(|_| arrival).map(|due| begun.saturating_duration_since(due));
-            worker.recorder.borrow_mut().begin(&flight, lateness);
-        }
+            let mut recorder = worker.recorder.borrow_mut();
+            recorder.begin(&flight, lateness);
+            recorder.room.failing(judged)
+        });
         if let Some(most) = self.keeps(prepared.step.as_ref()) {
             let _ = self.reader.keep(Some(worker.room(most)));
         }
@@ -317,7 +324,7 @@ impl Client {
             match &ended {
                 Ok(complete) => {
                     let found = self.evaluate(step, target, &wire, complete);
-                    if worker.shared.plan.spec().assertion_failure == AssertionFailure::Error
+                    if judged
                         && let Some((n, what)) =
                             found.conditions.iter().enumerate().find_map(|(n, c)| Some((n, c.as_ref()?)))
                     {
@@ -328,9 +335,6 @@ impl Client {
                 }
                 Err(_) => self.unset(step, Fault::NoReply),
             }
-        }
-        if let Some(kept) = self.reader.keep(None) {
-            worker.give_back(kept);
         }
         if let Some(observer) = &mut self.observer {
             observer.ended(prepared.step.as_ref(), findings.as_ref(), ended.as_ref().err());
@@ -344,8 +348,34 @@ impl Client {
             if let (Some(step), Some(findings)) = (&prepared.step, &findings) {
                 recorder.judged(step, findings, end);
             }
+            let outcome = match &ended {
+                Ok(_) => Outcome::Answered(self.reader.head().status),
+                Err(failure) => Outcome::Failed(failure.kind),
+            };
+            if let Some(kind) = failed_kind(outcome).filter(|kind| recorder.room.has(kind)) {
+                let sent = match (tally.sent.as_deref(), filled.as_deref()) {
+                    (Some(sent), _) => (&sent.target, &*sent.bytes),
+                    (None, Some(filled)) => (&filled.request.target, &*filled.wire.bytes),
+                    (None, None) => (&prepared.target, &*prepared.wire.bytes),
+                };
+                let detail = ended.as_ref().err().map_or("", |failure| &failure.detail);
+                let mask = self.mask();
+                recorder.example(kind, &flight, &Seen { sent, reader: &self.reader, wire: &wire, detail, end, mask });
+            }
+        }
+        if let Some(kept) = self.reader.keep(None) {
+            worker.give_back(kept);
         }
         became
+    }
+
+    /// What is taken out of what is shown of this client's requests: secrets of the plan, and its values of variables whose
+    /// names say that they are some.
+    #[cold]
+    fn mask(&self) -> Mask {
+        let shared = &self.worker.shared;
+        let data = shared.plan.spec().data.as_ref();
+        Mask::of(&shared.plan).with(self.values.secrets(&shared.variables, data))
     }
 
     /// How much of the reply's body is kept; `None`: nothing of the reply is.
@@ -436,7 +466,11 @@ impl Client {
             let request = filled.map_or(&worker.shared.plan.requests()[flight.index], |filled| &filled.request);
             let bytes = self.with_cookies(from, sent, &request.cookies);
             message.bytes = &bytes;
-            self.attempt(flight, origin, message, wire, tally).await?
+            let attempted = self.attempt(flight, origin, message, wire, tally).await;
+            if self.is_failing(&attempted) {
+                tally.sent = Some(Box::new(Sent { target: from.clone(), bytes }));
+            }
+            attempted?
         };
         self.keep_cookies(from);
         if self.reader.head().location.is_none() || worker.shared.plan.spec().redirects != Redirects::Follow {
@@ -453,11 +487,19 @@ impl Client {
             tally.followed += 1;
             let origin = worker.origin(&hop.target);
             let message = Message { bytes: &hop.bytes, method: hop.method, body_waits: hop.body_waits };
-            complete = Box::pin(self.attempt(flight, origin, message, wire, tally)).await?;
+            let attempted = Box::pin(self.attempt(flight, origin, message, wire, tally)).await;
             (target, method) = (hop.target, hop.method);
+            if self.is_failing(&attempted) {
+                tally.sent = Some(Box::new(Sent { target: target.clone(), bytes: hop.bytes }));
+            }
+            complete = attempted?;
             self.keep_cookies(&target);
         }
         Ok(complete)
+    }
+
+    fn is_failing(&self, attempted: &Result<Complete, Failure>) -> bool {
+        attempted.is_err() || self.reader.head().status >= 400
     }
 
     /// What the redirect just received leads to, if it may be followed.
@@ -536,6 +578,9 @@ impl Client {
             };
             let kept = conn.used;
             let body_before = wire.bytes_body;
+            if kept {
+                wire.opening_us = [0; 3];
+            }
             self.reader.start(message.method == Method::Head);
             let around = Around {
                 slots: &worker.slots,
@@ -592,7 +637,7 @@ impl Client {
         flight: &Flight,
         origin: usize,
         message: Message<'_>,
-        wire: &Wire,
+        wire: &mut Wire,
     ) -> Result<Conn, Failure> {
         let opened = self.connect(flight, origin, wire).await;
         if let (Some(observer), Err(failure)) = (&mut self.observer, &opened) {
@@ -610,9 +655,10 @@ impl Client {
         opened
     }
 
-    async fn connect(&mut self, flight: &Flight, origin: usize, wire: &Wire) -> Result<Conn, Failure> {
+    async fn connect(&mut self, flight: &Flight, origin: usize, wire: &mut Wire) -> Result<Conn, Failure> {
         let worker = self.worker.clone();
         let now = Instant::now();
+        wire.first_byte = None;
         match wire.first_write.map(|written| written + worker.timeout) {
             Some(end) => worker.slots.arm(self.id, &self.slot, end, ErrorKind::Timeout),
             None => worker.slots.arm(self.id, &self.slot, now + worker.timeout, ErrorKind::ConnectTimeout),
@@ -620,6 +666,8 @@ impl Client {
         let origin = worker.origin_at(origin);
         let mut times = DialTimes::default();
         let stream = dial(&worker.shared, &self.slot, &origin, &mut times).await;
+        wire.opening_us =
+            [times.dns, times.connect, times.tls].map(|us| us.unwrap_or(0).min(u64::from(u32::MAX)) as u32);
         if !flight.warm {
             worker.recorder.borrow_mut().dialled(&times, Instant::now());
         }

@@ -71,6 +71,8 @@ pub(super) struct Wire {
     pub(super) bytes_sent: u64,
     pub(super) bytes_received: u64,
     pub(super) bytes_body: u64,
+    /// How long its last connection took to open, in µs: name resolution, connect, TLS; 0 where there was none.
+    pub(super) opening_us: [u32; 3],
 }
 
 /// What an exchange needs of its surroundings.

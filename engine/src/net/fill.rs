@@ -11,6 +11,7 @@ use crate::plan::request::{Escape, Filled, Pattern, escaped};
 use crate::plan::scenario::DataSpec;
 use crate::plan::template::{BuiltIn, Numbers, Part};
 use crate::plan::{Plan, Request, limits};
+use crate::result::parameter_is_secret;
 
 /// Why a variable has no value. The text is a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -114,6 +115,17 @@ impl Values {
             self.taken.resize(number + 1, Err(Fault::Unset));
         }
         self.taken[number] = value;
+    }
+
+    /// Values of variables whose names say that they are secrets.
+    pub(super) fn secrets<'a>(
+        &'a self,
+        variables: &'a Variables,
+        data: Option<&'a DataSpec>,
+    ) -> impl Iterator<Item = &'a str> {
+        let secret = |(_, variable): &(usize, &Variable)| parameter_is_secret(&variable.name);
+        let all = variables.all.iter().enumerate().filter(secret);
+        all.filter_map(move |(number, _)| self.get(variables, data, number).ok())
     }
 
     fn get<'a>(&'a self, variables: &Variables, data: Option<&'a DataSpec>, number: usize) -> Result<&'a str, Fault> {

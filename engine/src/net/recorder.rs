@@ -8,12 +8,17 @@ use super::conn::Wire;
 use super::dial::{DialTimes, Failure, micros};
 use super::fill::Unfilled;
 use super::health;
-use super::http1::response::{Head, Version};
+use super::http1::kept::Failing;
+use super::http1::response::{Head, Reader, Version};
 use super::scenario::{Findings, Step};
 use super::shared::Weights;
 use crate::arrivals::Shard;
+use crate::example::{FailedExample, shown_body_start, shown_request_headers, shown_response_head};
 use crate::outcome::{ErrorKind, Outcome};
-use crate::plan::{TlsVersion, limits};
+use crate::plan::secrets::Mask;
+use crate::plan::{Target, TlsVersion, limits};
+use crate::result::shown_url;
+use crate::trace::Phases;
 use crate::window::{AssertionCounts, Ledger, Window};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -32,12 +37,70 @@ pub(super) struct Flight {
 }
 
 /// What a finished request adds to the counters besides its bytes.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) reused: u64,
     pub(super) reconnects: u64,
     pub(super) followed: u64,
     pub(super) refused: u64,
+    /// What went out last, if it failed and is not what was prepared.
+    pub(super) sent: Option<Box<Sent>>,
+}
+
+/// A request as it was sent.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) target: Target,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// What is known of an exchange that failed.
+pub(super) struct Seen<'a> {
+    /// Where it went, and the bytes.
+    pub(super) sent: (&'a Target, &'a [u8]),
+    pub(super) reader: &'a Reader,
+    pub(super) wire: &'a Wire,
+    pub(super) detail: &'a str,
+    pub(super) end: Instant,
+    pub(super) mask: Mask,
+}
+
+/// Which examples of failed exchanges a worker still has room for.
+#[derive(Debug)]
+pub(super) struct Room {
+    left: usize,
+    /// How many there are of each kind.
+    kinds: Vec<(&'static str, usize)>,
+    failing: Failing,
+}
+
+impl Room {
+    fn new() -> Room {
+        let failing = Failing { status_4xx: true, status_5xx: true, status_other: true };
+        Room { left: limits::FAILED_EXAMPLES, kinds: Vec::new(), failing }
+    }
+
+    #[inline]
+    pub(super) fn has(&self, kind: &str) -> bool {
+        let taken = |(other, count): &(&str, usize)| *other == kind && *count >= limits::FAILED_EXAMPLES_A_KIND;
+        self.left > 0 && !self.kinds.iter().any(taken)
+    }
+
+    /// Of which replies the beginning is kept. `judged`: a condition may make the reply a failure of another kind.
+    #[inline]
+    pub(super) fn failing(&self, judged: bool) -> Failing {
+        if judged && !self.has(ErrorKind::Assertion.name()) { Failing::default() } else { self.failing }
+    }
+
+    fn take(&mut self, kind: &'static str) {
+        self.left -= 1;
+        match self.kinds.iter_mut().find(|(other, _)| *other == kind) {
+            Some((_, count)) => *count += 1,
+            None => self.kinds.push((kind, 1)),
+        }
+        let [status_4xx, status_5xx, status_other] = ["status_4xx", "status_5xx", "status_other"].map(|k| self.has(k));
+        self.failing = Failing { status_4xx, status_5xx, status_other };
+    }
 }
 
 /// How the requests of arrivals are drawn.
@@ -71,6 +134,8 @@ pub(super) struct Recorder {
     cpu_us: u64,
     last_event: Option<Instant>,
     ages_us: Vec<u64>,
+    /// For examples, in the whole run.
+    pub(super) room: Room,
 }
 
 impl Recorder {
@@ -100,6 +165,7 @@ impl Recorder {
             cpu_us: 0,
             last_event: None,
             ages_us: Vec::new(),
+            room: Room::new(),
         }
     }
 
@@ -275,6 +341,49 @@ impl Recorder {
         if failure.kind == ErrorKind::Aborted && self.ages_us.len() < limits::IN_FLIGHT_AGES {
             self.ages_us.push(age);
         }
+    }
+
+    /// Keeps an exchange that was just counted as an example of what fails; there must be room for its kind.
+    #[cold]
+    pub(super) fn example(&mut self, kind: &'static str, flight: &Flight, seen: &Seen<'_>) {
+        self.room.take(kind);
+        let Seen { sent: (target, bytes), reader, wire, detail, end, mask } = seen;
+        let text = String::from_utf8_lossy(bytes.split(|byte| *byte == b'\r').next().unwrap_or_default());
+        let mut words = text.split(' ');
+        let method = words.next().unwrap_or_default().to_owned();
+        let path = words.next().unwrap_or("/").to_owned();
+        let target = Target { path, credentials: None, ..(*target).clone() };
+        // Nothing came of an exchange before its first byte: what the reader knows is of an earlier one.
+        let answered = wire.first_byte.is_some();
+        let kept = reader.kept().filter(|kept| answered && !kept.head().is_empty());
+        let body = kept.map(|kept| kept.unpacked().unwrap_or_else(|_| kept.body().into()));
+        let ms = |us: u64| us as f64 / 1000.0;
+        let between =
+            |from: Option<Instant>, to: Option<Instant>| Some(ms(micros(to?.saturating_duration_since(from?))));
+        let [dns, connect, tls] = wire.opening_us.map(|us| (us > 0).then(|| ms(u64::from(us))));
+        let complete = matches!(kind, "assertion" | "status_4xx" | "status_5xx" | "status_other").then_some(*end);
+        let from = flight.due.or(wire.first_write).unwrap_or(flight.begun);
+        self.window.examples.push(FailedExample {
+            request: flight.index,
+            at_s: ms(end.saturating_duration_since(self.start).as_millis() as u64),
+            kind: kind.to_owned(),
+            status: Some(reader.head().status).filter(|status| answered && *status > 0),
+            method,
+            url: mask.apply(&shown_url(&target)),
+            request_headers: shown_request_headers(bytes, mask),
+            response_head: kept.map(|kept| shown_response_head(kept.head(), mask)),
+            body_start: body.filter(|body| !body.is_empty()).map(|body| shown_body_start(&body, mask)),
+            latency_ms: between(Some(from), Some(*end)),
+            phases_ms: Phases {
+                dns,
+                connect,
+                tls,
+                wait: between(wire.last_write, wire.first_byte),
+                receive: between(wire.first_byte, complete),
+                total: between(wire.first_write, complete),
+            },
+            detail: (!detail.is_empty()).then(|| mask.apply(detail)),
+        });
     }
 
     #[inline]

@@ -12,7 +12,7 @@ use serde_json_path::JsonPath;
 use super::cookies::Jar;
 use super::fill::{Fault, Variables};
 use super::http1::kept::Kept;
-use crate::plan::scenario::{Assertion, Extract, Relation, Source, Subject};
+use crate::plan::scenario::{Assertion, AssertionFailure, Extract, Relation, Source, Subject};
 use crate::plan::{FieldError, Plan, PlanErrors, Target, limits};
 
 /// Memory of one compiled regular expression, and of what it needs while it runs.
@@ -230,6 +230,11 @@ impl Step {
         let head = self.extracts.iter().any(|e| matches!(e.from, From::Header(_)))
             || self.conditions.iter().any(|c| matches!(c.on, On::Header(_)));
         (body || head).then_some(if body { limits::READ_BODY_BYTES } else { 0 })
+    }
+
+    /// Whether a condition that does not hold makes the request a failure.
+    pub(super) fn fails(&self, plan: &Plan) -> bool {
+        !self.conditions.is_empty() && plan.spec().assertion_failure == AssertionFailure::Error
     }
 
     pub(super) fn wants_body(&self) -> bool {

@@ -171,6 +171,8 @@ pub const SEARCH_WORDS: usize = 5;
 pub const TESTS_A_PAGE: usize = 25;
 /// Former versions kept of one test; older ones go.
 pub const VERSIONS: usize = 100;
+/// Seconds of a run whose exact figures are merged at once.
+pub const RANGE_SECONDS: u32 = 21_600;
 /// Characters of an e-mail address.
 pub const EMAIL_CHARS: usize = 254;
 /// Fewest and most characters of a password.
@@ -193,6 +195,16 @@ pub const CONDITION_BYTES: usize = 200;
 pub const ERROR_ROWS: usize = 50;
 /// Characters of one error detail.
 pub const ERROR_DETAIL_CHARS: usize = 200;
+/// Failed exchanges kept as examples of one run.
+pub const FAILED_EXAMPLES: usize = 10;
+/// Of them, of one kind.
+pub const FAILED_EXAMPLES_A_KIND: usize = 3;
+/// Bytes of an example's head: of what was sent, and of what came.
+pub const EXAMPLE_HEAD_BYTES: usize = 4096;
+/// Bytes of one value in what was sent.
+pub const EXAMPLE_VALUE_BYTES: usize = 1000;
+/// Bytes of the beginning of an example's body.
+pub const EXAMPLE_BODY_BYTES: usize = 1000;
 /// Addresses whose connections are counted apart; the rest is summed under "other".
 pub const ADDRESS_ROWS: usize = 32;
 /// Distinct status codes a run can meet (000–999).

@@ -3,7 +3,9 @@
 
 use std::ops::Range;
 
-use super::PlanSpec;
+use super::request::{Escape, escaped};
+use super::template::Template;
+use super::{Plan, PlanSpec};
 use crate::result::{header_is_shown, parameter_is_secret};
 
 /// Visits every secret of a plan: where it stands, in words such as “the password of request 2”, and the text itself, which
@@ -68,10 +70,95 @@ fn url_parameters(url: &str) -> Vec<(Range<usize>, String)> {
     found
 }
 
+/// Shortest text that is masked where it appears: shorter ones would hide half of what is shown.
+const LEAST_MASKED: usize = 4;
+
+/// What stands in the place of a secret.
+pub const MASK: &str = "••••";
+
+/// Takes secrets out of texts, wherever they appear in them.
+#[derive(Clone, Debug, Default)]
+pub struct Mask {
+    /// The longest first: a shorter one may be part of it.
+    texts: Vec<String>,
+}
+
+impl Mask {
+    /// The secrets of a plan as they stand on the wire. What comes from elsewhere, such as an extracted token, is none.
+    pub fn of(plan: &Plan) -> Mask {
+        let mut mask = Mask::default();
+        let mut spec = PlanSpec { requests: plan.spec().requests.clone(), ..PlanSpec::default() };
+        each_secret(&mut spec, |_, text| {
+            // What is filled in stands elsewhere.
+            if Template::parse(text).is_ok_and(|template| template.is_plain()) {
+                mask.also(text);
+            }
+        });
+        let authorized = plan.requests().iter().filter(|request| request.filled.is_none()).flat_map(|r| &r.headers);
+        for (_, value) in authorized.filter(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
+            mask.also(value.split_once(' ').map_or(value, |(_, code)| code));
+        }
+        for credentials in plan.spec().requests.iter().filter_map(|request| request.basic_auth.as_ref()) {
+            let value = credentials.authorization();
+            mask.also(value.split_once(' ').map_or(&value, |(_, code)| code));
+        }
+        mask.sort();
+        mask
+    }
+
+    /// The same with more secrets, such as a client's values.
+    #[must_use]
+    pub fn with<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> Mask {
+        let mut mask = self.clone();
+        texts.into_iter().for_each(|text| mask.also(text));
+        mask.sort();
+        mask
+    }
+
+    fn also(&mut self, text: &str) {
+        if text.len() < LEAST_MASKED {
+            return;
+        }
+        self.texts.push(text.to_owned());
+        self.texts.extend([Escape::Component, Escape::Path].map(|escape| escaped(text, escape)));
+    }
+
+    fn sort(&mut self) {
+        self.texts.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        self.texts.dedup();
+    }
+
+    /// `text` without the secrets.
+    pub fn apply(&self, text: &str) -> String {
+        let mut masked = text.to_owned();
+        for secret in &self.texts {
+            if masked.contains(secret.as_str()) {
+                masked = masked.replace(secret.as_str(), MASK);
+            }
+        }
+        masked
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::plan::{Credentials, RequestSpec};
+
+    #[test]
+    fn secrets_are_masked_wherever_they_appear() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let request = RequestSpec {
+            url: "http://ann:se/cret@127.0.0.1/".replace("se/cret", "se%2Fcret"),
+            headers: vec![pair("X-Token", "s3cret s"), pair("X-Csrf-Token", "{{csrf}}"), pair("X-Short", "abc")],
+            ..RequestSpec::default()
+        };
+        let plan = Plan::try_from(PlanSpec { requests: vec![request], ..PlanSpec::default() }).unwrap();
+        let mask = Mask::of(&plan);
+        assert_eq!(mask.apply("a s3cret s, s3cret%20s, abc, {{csrf}}, tok"), "a ••••, ••••, abc, {{csrf}}, tok");
+        assert_eq!(mask.apply("Basic YW5uOnNlL2NyZXQ="), "Basic ••••");
+        assert_eq!(mask.with(["tokens"]).apply("tokens, s3cret s"), "••••, ••••");
+    }
 
     #[test]
     fn every_secret_is_visited_and_nothing_else() {

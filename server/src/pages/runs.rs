@@ -1,14 +1,18 @@
 //! The pages of runs: for their owner, and for anybody who has the public link.
 
-use axum::extract::{Path, State};
+use axum::Form;
+use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use oleada_app::FlashKind;
-use oleada_app::pages::run::{self as page, Access};
+use oleada_app::pages::run::{self as page, Access, RunPage};
+use oleada_app::{FlashKind, format};
+use oleada_engine::plan::limits;
+use serde::Deserialize;
 use tower_sessions::Session;
 
 use crate::auth::CurrentUser;
 use crate::error::{Error, Result, see_other};
 use crate::render::{Frame, flash};
+use crate::runs::range::Asked;
 use crate::runs::{self, report};
 use crate::state::AppState;
 use crate::store::RunId;
@@ -47,9 +51,15 @@ pub async fn show(
     State(state): State<AppState>,
     user: CurrentUser,
     Path(id): Path<String>,
+    Query(asked): Query<Asked>,
     frame: Frame,
 ) -> Result<Response> {
     let run = own_run(&state, &user, &id).await?;
+    let page = own_page(&state, &run, &asked).await?;
+    frame.show(|chrome| page::render(chrome, &page)).await
+}
+
+async fn own_page(state: &AppState, run: &RunRow, asked: &Asked) -> Result<RunPage> {
     let share_path = run.share_token.as_ref().map(|token| format!("/r/{token}"));
     let share_url = share_path.as_ref().map(|path| state.url(path));
     let mut siblings = match run.plan_id {
@@ -57,19 +67,58 @@ pub async fn show(
         None => Vec::new(),
     };
     siblings.retain(|run| runs::state_of(run).is_over());
-    let siblings = runs::list(&state, &siblings).await?;
-    let page = report::page(&state, &run, Access::Owner { share_path, share_url }, siblings).await?;
-    frame.show(|chrome| page::render(chrome, &page)).await
+    let siblings = runs::list(state, &siblings).await?;
+    report::page(state, run, Access::Owner { share_path, share_url }, siblings, asked).await
 }
 
 /// `GET /r/{token}`.
 ///
 /// # Errors
 /// [`Error::NotFound`] for an unknown or revoked token.
-pub async fn show_shared(State(state): State<AppState>, Path(token): Path<String>, frame: Frame) -> Result<Response> {
+pub async fn show_shared(
+    State(state): State<AppState>,
+    Path(token): Path<String>,
+    Query(asked): Query<Asked>,
+    frame: Frame,
+) -> Result<Response> {
     let run = shared_run(&state, &token).await?;
-    let page = report::page(&state, &run, Access::Public { token }, Vec::new()).await?;
+    let page = report::page(&state, &run, Access::Public { token }, Vec::new(), &asked).await?;
     frame.show(|chrome| page::render(chrome, &page)).await
+}
+
+/// What the owner writes about a run.
+#[derive(Debug, Default, Deserialize)]
+pub struct Notes {
+    #[serde(default)]
+    notes: String,
+}
+
+/// `POST /runs/{id}/notes`.
+///
+/// # Errors
+/// As [`show`].
+pub async fn note(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    session: Session,
+    frame: Frame,
+    Form(Notes { notes }): Form<Notes>,
+) -> Result<Response> {
+    let run = own_run(&state, &user, &id).await?;
+    // Browsers send line breaks as two characters, which the counter of nobody counts.
+    let notes = notes.replace("\r\n", "\n");
+    if notes.chars().count() > limits::NOTES_CHARS {
+        let mut page = own_page(&state, &run, &Asked::default()).await?;
+        page.notes_error = Some(format!("may hold at most {} characters", format::count(limits::NOTES_CHARS as u64)));
+        page.notes = Some(notes);
+        return frame.show_again(|chrome| page::render(chrome, &page)).await;
+    }
+    if !state.db.note_run(user.id, run.id, notes.trim_end()).await? {
+        return Err(Error::NotFound);
+    }
+    flash(&session, FlashKind::Success, "The notes are kept with the run.").await?;
+    Ok(see_other(&format!("/runs/{}", run.id)))
 }
 
 /// `POST /runs/{id}/stop`.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use oleada_engine::distribution::Totals;
 use oleada_engine::net::{self, Event, Options, RunEnd, Running};
 use oleada_engine::outcome::ErrorKind;
 use oleada_engine::plan::Plan;
@@ -11,7 +12,7 @@ use oleada_engine::result::{EndReason, Point, Record, ResultDoc};
 use oleada_engine::window::{Ledger, Merge, RequestWindow, Window};
 
 use super::live::{LiveRun, Phase};
-use super::{plan_of, queue};
+use super::{kept, plan_of, queue};
 use crate::clock::rfc3339;
 use crate::error::{Error, Result};
 use crate::hosts;
@@ -200,9 +201,13 @@ impl<'a> Drive<'a> {
         let result = serde_json::to_string(&document).map_err(anyhow::Error::from)?;
         let reason = end.end_reason;
         let detail = (reason == EndReason::Interrupted).then_some("Oleada was stopped while this test ran.");
+        let kept = kept::kept(&Totals::of(&self.totals), &self.live.look(None).points);
         let mut tries = LAST_TRIES;
         loop {
             self.store().await;
+            if let Err(error) = self.state.db.keep_for_report(self.run.id, &kept).await {
+                tracing::warn!(run = %self.run.id, %error, "the report's charts will be made of the stored seconds");
+            }
             let at = self.started_at.after(end.duration);
             let ending = Ending { reason: reason.as_str(), detail, at, result: Some(&result) };
             match self.state.db.finish_run(self.run.id, ending).await {
@@ -269,6 +274,8 @@ pub async fn settle_interrupted(state: &AppState, run: &RunRow) -> Result<()> {
         threads: machine_threads(),
         max_rss_mb: None,
     };
+    let points = state.db.points(run.id, -1).await?;
+    state.db.keep_for_report(run.id, &kept::kept(&Totals::of(&totals), &points)).await?;
     let result: ResultDoc = record.document(None);
     let result = serde_json::to_string(&result).map_err(anyhow::Error::from)?;
     let at = started_at.after(duration);

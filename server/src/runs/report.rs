@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use oleada_app::pages::compare::ComparedRun;
+use oleada_app::pages::report::Details;
 use oleada_app::pages::run::{Access, PlanChange, RunPage};
 use oleada_app::view::{RunRow as ListRow, RunState};
 use oleada_engine::result::{PlanDoc, Point, ResultDoc};
 
 use super::live::{Look, Phase};
-use super::{plan_of, result_of, state_of};
+use super::range::{self, Asked};
+use super::{kept, plan_of, result_of, state_of};
 use crate::error::Result;
 use crate::plans;
 use crate::state::AppState;
@@ -83,12 +85,21 @@ pub fn plan_doc(state: &AppState, run: &RunRow) -> Option<PlanDoc> {
     plan_of(state, run).ok().map(|plan| PlanDoc::of(&plan))
 }
 
-/// What the run's page shows.
+/// What the run's page shows, with the figures of the seconds asked for once it is over.
 ///
 /// # Errors
 /// If the database fails, or the stored plan cannot be read.
-pub async fn page(state: &AppState, run: &RunRow, access: Access, siblings: Vec<ListRow>) -> Result<RunPage> {
-    let view = look(state, run).await?;
+pub async fn page(
+    state: &AppState,
+    run: &RunRow,
+    access: Access,
+    siblings: Vec<ListRow>,
+    asked: &Asked,
+) -> Result<RunPage> {
+    let (view, details) = match report_of(state, run, asked).await? {
+        Some(report) => report,
+        None => (look(state, run).await?, Details::default()),
+    };
     let plan = plan_doc(state, run).ok_or_else(|| anyhow::anyhow!("the plan of run {} cannot be read", run.id))?;
     let changed = if view.state.is_over() { changed_since(state, run, &access).await? } else { None };
     Ok(RunPage {
@@ -105,10 +116,30 @@ pub async fn page(state: &AppState, run: &RunRow, access: Access, siblings: Vec<
         plan,
         points: view.points,
         result: view.result.filter(|_| view.state.is_over()),
+        details,
+        notes: Some(run.notes.clone()),
+        notes_error: None,
         changed,
         access,
         siblings,
     })
+}
+
+/// What the report of a run that is over and measured anything shows. Its seconds are not read one by one: a run of a day has
+/// 86,400 of them.
+async fn report_of(state: &AppState, run: &RunRow, asked: &Asked) -> Result<Option<(View, Details)>> {
+    let Some(result) = result_of(run).filter(|_| state_of(run).is_over()) else { return Ok(None) };
+    let (overview, distribution) = kept::load(state, run).await?;
+    let part = range::part(state, run, asked, result.duration_s).await?;
+    let view = View {
+        state: state_of(run),
+        position: None,
+        started_at: run.started_at.map(|t| t.0),
+        elapsed_s: result.duration_s,
+        points: Vec::new(),
+        result: Some(result),
+    };
+    Ok(Some((view, Details { overview: Some(overview), distribution, part })))
 }
 
 /// What is different from the plan of the run before, if anything.

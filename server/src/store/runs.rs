@@ -7,14 +7,14 @@ use super::{Db, PlanId, Result, RunId, Timestamp, UserId, reading, statements, t
 
 macro_rules! columns {
     () => {
-        "id, owner_id, plan_id, name, spec, state, end_reason, detail, queued_at, started_at, ended_at, result, share_token"
+        "id, owner_id, plan_id, name, spec, state, end_reason, detail, queued_at, started_at, ended_at, result, share_token, notes"
     };
 }
 
 /// For lists, which do not need the plan: it can hold megabytes of bodies.
 macro_rules! list_columns {
     () => {
-        "id, owner_id, plan_id, name, '' as spec, state, end_reason, detail, queued_at, started_at, ended_at, result, share_token"
+        "id, owner_id, plan_id, name, '' as spec, state, end_reason, detail, queued_at, started_at, ended_at, result, share_token, '' as notes"
     };
 }
 
@@ -114,6 +114,18 @@ statements! {
         select ", columns!(), "
         from runs
         where state in ('verifying', 'running', 'draining') and heartbeat_at < $1");
+    KEEP = "
+        update runs
+        set totals = $2, overview = $3
+        where id = $1";
+    KEPT = "
+        select totals, overview
+        from runs
+        where id = $1";
+    NOTES = "
+        update runs
+        set notes = $3
+        where id = $1 and owner_id = $2";
     SHARE = "
         update runs
         set share_token = $3
@@ -152,6 +164,17 @@ pub struct RunRow {
     pub result: Option<String>,
     /// Token of the public link, if there is one.
     pub share_token: Option<String>,
+    /// What its owner wrote about it; empty in lists.
+    pub notes: String,
+}
+
+/// What is kept of a run that is over, so that its report need not read all its seconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
+pub struct Kept {
+    /// Its times, encoded.
+    pub totals: Option<Vec<u8>>,
+    /// What its charts draw, encoded.
+    pub overview: Option<Vec<u8>>,
 }
 
 /// A run to be made.
@@ -295,6 +318,25 @@ impl Db {
                 .execute(pool)
                 .await
                 .map(|done| done.rows_affected())
+        })?)
+    }
+
+    /// Keeps what the report of a run shows besides its result; see [`Kept`].
+    pub async fn keep_for_report(&self, id: RunId, kept: &Kept) -> Result<()> {
+        writing!(self, pool => {
+            query(KEEP).bind(id).bind(kept.totals.as_deref()).bind(kept.overview.as_deref()).execute(pool).await.map(|_| ())
+        })
+    }
+
+    /// What was kept; nothing of a run that is not over, or ended before this was kept.
+    pub async fn kept_for_report(&self, id: RunId) -> Result<Kept> {
+        Ok(reading!(self, pool => query_as(KEPT).bind(id).fetch_optional(pool).await)?.unwrap_or_default())
+    }
+
+    /// Writes down what the owner says about a run; false if the account has no such run.
+    pub async fn note_run(&self, owner: UserId, id: RunId, notes: &str) -> Result<bool> {
+        changed(writing!(self, pool => {
+            query(NOTES).bind(id).bind(owner).bind(notes).execute(pool).await.map(|done| done.rows_affected())
         })?)
     }
 

@@ -28,6 +28,30 @@ pub enum Unreadable {
     Damaged,
 }
 
+/// Of which failing replies the beginning is kept, although nothing else is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Failing {
+    /// 400–499.
+    pub status_4xx: bool,
+    /// 500–599.
+    pub status_5xx: bool,
+    /// 600 and more.
+    pub status_other: bool,
+}
+
+impl Failing {
+    /// Whether a reply with this status is one of them.
+    #[inline]
+    pub(super) fn includes(self, status: u16) -> bool {
+        match status {
+            0..400 => false,
+            400..500 => self.status_4xx,
+            500..600 => self.status_5xx,
+            _ => self.status_other,
+        }
+    }
+}
+
 impl Kept {
     /// Keeps at most `most` bytes of a body; 0 = the head only.
     pub fn up_to(most: usize) -> Kept {
@@ -49,6 +73,11 @@ impl Kept {
     /// Whether nothing more is kept.
     pub(super) fn is_full(&self) -> bool {
         self.over || self.most == 0
+    }
+
+    /// Keeps at least `most` bytes of the body.
+    pub(super) fn at_least(&mut self, most: usize) {
+        self.most = self.most.max(most);
     }
 
     pub(super) fn push(&mut self, piece: &[u8]) {

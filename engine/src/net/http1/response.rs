@@ -2,7 +2,7 @@
 //! bytes make it panic. Bodies are counted; only who asks for it gets one kept, up to a limit.
 
 use super::chunked::Chunked;
-use super::kept::Kept;
+use super::kept::{Failing, Kept};
 use crate::plan::limits;
 
 /// Why a reply is not valid.
@@ -87,6 +87,7 @@ pub struct Reader {
     head: Head,
     /// Where head and body are kept, if somebody wants them.
     kept: Option<Box<Kept>>,
+    failing: Failing,
 }
 
 impl Default for Reader {
@@ -107,12 +108,26 @@ impl Reader {
             body: 0,
             head: Head::default(),
             kept: None,
+            failing: Failing::default(),
         }
     }
 
     /// From the next reply on, head and body are kept in `kept`; `None`: they are not.
     pub fn keep(&mut self, kept: Option<Box<Kept>>) -> Option<Box<Kept>> {
         std::mem::replace(&mut self.kept, kept)
+    }
+
+    /// From the next reply on, the beginning of these is kept, also where nothing else is.
+    #[inline]
+    pub(crate) fn keep_failing(&mut self, failing: Failing) {
+        self.failing = failing;
+    }
+
+    #[inline]
+    fn has_status(&mut self, status: u16) {
+        if self.failing.includes(status) {
+            self.kept.get_or_insert_default().at_least(limits::EXAMPLE_BODY_BYTES);
+        }
     }
 
     /// What was kept of this reply.
@@ -149,6 +164,7 @@ impl Reader {
     pub(crate) fn take_over(&mut self, head: Head, text: impl FnOnce() -> Vec<u8>) {
         self.state = State::Done;
         self.touched = true;
+        self.has_status(head.status);
         self.head = head;
         if let Some(kept) = &mut self.kept {
             kept.head = text();
@@ -324,6 +340,7 @@ impl Reader {
                 }
             }
         };
+        self.has_status(parsed.status);
         if let Some(kept) = &mut self.kept {
             kept.head = bytes[..parsed.length].trim_ascii_start().to_vec();
         }
