@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p oleada-engine --features net --example load -- URL REQUESTS CLIENTS [THREADS] [off]`
 //!
+//! With `@FILE` as URL, the plan in that file (JSON) is run instead; of the rest only THREADS counts.
+//!
 //! With `rate` as last word, REQUESTS are the clients that arrive each second for 5 s, and CLIENTS is the cap.
 
 use oleada_engine::net::{Event, Options, start};
@@ -15,18 +17,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let reuse = if rest.iter().any(|a| a == "off") { Reuse::Off } else { Reuse::Client };
     let open = rest.iter().any(|a| a == "rate");
-    let plan = Plan::try_from(PlanSpec {
-        load: if open {
-            Load::PerSecond { rate: requests.parse()? }
-        } else {
-            Load::FixedCount { requests: requests.parse()?, clients: clients.parse()? }
-        },
-        duration_s: open.then_some(5.0),
-        max_clients: open.then_some(clients.parse()?),
-        requests: vec![RequestSpec { url: url.clone(), ..RequestSpec::default() }],
-        reuse,
-        ..PlanSpec::default()
-    })?;
+    let written = match url.strip_prefix('@') {
+        Some(file) => Some(serde_json::from_str(&std::fs::read_to_string(file)?)?),
+        None => None,
+    };
+    let spec = written.map_or_else(|| of_arguments(url, requests, clients, reuse, open), Ok)?;
+    let plan = Plan::try_from(spec)?;
     let threads = rest.first().and_then(|a| a.parse().ok()).unwrap_or(1);
     let before = cpu()?;
     let mut run = start(plan, Options { threads: Some(threads), ..Options::default() })?;
@@ -60,6 +56,27 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     Ok(())
+}
+
+fn of_arguments(
+    url: &str,
+    requests: &str,
+    clients: &str,
+    reuse: Reuse,
+    open: bool,
+) -> Result<PlanSpec, Box<dyn std::error::Error>> {
+    Ok(PlanSpec {
+        load: if open {
+            Load::PerSecond { rate: requests.parse()? }
+        } else {
+            Load::FixedCount { requests: requests.parse()?, clients: clients.parse()? }
+        },
+        duration_s: open.then_some(5.0),
+        max_clients: if open { Some(clients.parse()?) } else { None },
+        requests: vec![RequestSpec { url: url.to_owned(), ..RequestSpec::default() }],
+        reuse,
+        ..PlanSpec::default()
+    })
 }
 
 /// User and system time of this process in seconds.

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::{ErrorKind, Outcome};
-use crate::plan::limits;
 use crate::plan::secrets::Mask;
-use crate::result::shown_value;
+use crate::plan::{Target, limits};
+use crate::result::{header_is_shown, parameter_is_secret, shown_url, shown_value};
 use crate::trace::Phases;
 
 /// One exchange that failed. Secrets have been taken out of all texts.
@@ -22,7 +22,7 @@ pub struct FailedExample {
     pub status: Option<u16>,
     /// Method as sent.
     pub method: String,
-    /// URL as sent, after redirects, without user and password.
+    /// URL as sent, after redirects, without user and password, at most [`limits::EXAMPLE_HEAD_BYTES`] of it.
     pub url: String,
     /// Headers as sent, at most [`limits::EXAMPLE_HEAD_BYTES`] of them; values that may be secret are replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -196,6 +196,34 @@ pub fn shown_request_headers(head: &[u8], mask: &Mask) -> Vec<(String, String)> 
         shown.push((name.to_owned(), value));
     }
     shown
+}
+
+/// A URL as it may be shown, at most [`limits::EXAMPLE_HEAD_BYTES`] of it.
+pub fn shown_example_url(target: &Target, mask: &Mask) -> String {
+    cut(mask.apply(&shown_url(target)), limits::EXAMPLE_HEAD_BYTES)
+}
+
+/// What is secret in a request as it was sent, so that it can be taken out of a reply that repeats it: values of headers that
+/// are not shown, cookies, and values of parameters that are not shown.
+pub fn sent_secrets(head: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(head);
+    let mut lines = text.split("\r\n");
+    let path = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+    let pairs = path.split_once('?').map_or("", |(_, query)| query).split('&').filter_map(|pair| pair.split_once('='));
+    let mut secrets: Vec<String> =
+        pairs.filter(|(name, _)| parameter_is_secret(name)).map(|(_, value)| value.to_owned()).collect();
+    for (name, value) in lines.take_while(|line| !line.is_empty()).filter_map(|line| line.split_once(':')) {
+        let value = value.trim();
+        if name.eq_ignore_ascii_case("cookie") {
+            secrets
+                .extend(value.split(';').map(|pair| pair.split_once('=').map_or(pair, |(_, v)| v).trim().to_owned()));
+        } else if !header_is_shown(name) {
+            secrets.push(value.to_owned());
+            // A scheme stands before the credentials (RFC 9110, 11.4).
+            secrets.extend(value.split_once(' ').map(|(_, code)| code.to_owned()));
+        }
+    }
+    secrets
 }
 
 /// The beginning of a body, as text without what is secret.

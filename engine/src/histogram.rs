@@ -15,13 +15,19 @@ pub const HIGHEST_US: u64 = 3_600_000_000;
 /// Most times that a stored histogram may hold; far more than one second has, and sums of them fit 64 bits.
 const MOST_STORED: u64 = u32::MAX as u64;
 
+/// Buckets of one block. The buckets are those of HdrHistogram with 3 significant digits: below 2,048 µs each is 1 µs wide,
+/// and from there on their width doubles with every block.
+const BLOCK: usize = 1024;
+/// Blocks up to [`HIGHEST_US`].
+const BLOCKS: usize = 23;
+
 /// Counts of times, with exact count, sum, minimum and maximum beside the buckets.
 ///
-/// Memory is taken at the first record (about 190 KB) and never grows. Adding two histograms gives exactly the histogram
-/// of all samples together, so percentiles of workers, seconds and runs are never averaged.
+/// Memory is taken for the range of times that occur, 8 KB for each doubling, and never exceeds 190 KB. Adding two histograms
+/// gives exactly the histogram of all samples together, so percentiles of workers, seconds and runs are never averaged.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    hdr: Option<Box<Hdr<u64>>>,
+    blocks: [Option<Box<[u64; BLOCK]>>; BLOCKS],
     count: u64,
     min_us: u64,
     max_us: u64,
@@ -34,8 +40,29 @@ pub struct Histogram {
 #[error("stored histogram is damaged: {0}")]
 pub struct DecodeError(pub Arc<str>);
 
-fn empty_hdr() -> Box<Hdr<u64>> {
-    Box::new(Hdr::new_with_bounds(LOWEST_US, HIGHEST_US, 3).expect("bounds are constants that hdrhistogram accepts"))
+/// The bucket of a time: its block, and its place there.
+#[inline]
+fn bucket_of(us: u64) -> (usize, usize) {
+    // How often the width has doubled: 0 below 2,048.
+    let doubled = 53 - (us | 2047).leading_zeros();
+    let place = (us >> doubled) as usize;
+    (doubled as usize + place / BLOCK, place % BLOCK)
+}
+
+/// The lowest and the highest time of a bucket in µs.
+fn range_of(block: usize, place: usize) -> (u64, u64) {
+    let doubled = block.saturating_sub(1);
+    let low = ((if block == 0 { 0 } else { BLOCK } + place) as u64) << doubled;
+    (low, low + (1 << doubled) - 1)
+}
+
+fn empty_hdr() -> Hdr<u64> {
+    Hdr::new_with_bounds(LOWEST_US, HIGHEST_US, 3).expect("bounds are constants that hdrhistogram accepts")
+}
+
+#[cold]
+fn empty_block() -> Box<[u64; BLOCK]> {
+    Box::new([0; BLOCK])
 }
 
 impl Histogram {
@@ -43,7 +70,8 @@ impl Histogram {
     #[inline]
     pub fn record(&mut self, us: u64) {
         let us = us.clamp(LOWEST_US, HIGHEST_US);
-        self.hdr.get_or_insert_with(empty_hdr).saturating_record(us);
+        let (block, place) = bucket_of(us);
+        self.blocks[block].get_or_insert_with(empty_block)[place] += 1;
         self.min_us = if self.count == 0 { us } else { self.min_us.min(us) };
         self.max_us = self.max_us.max(us);
         self.count += 1;
@@ -53,14 +81,35 @@ impl Histogram {
 
     /// Adds all of `other`.
     pub fn add(&mut self, other: &Histogram) {
-        let Some(theirs) = other.hdr.as_deref().filter(|_| other.count > 0) else { return };
-        let ours = self.hdr.get_or_insert_with(empty_hdr);
-        ours.add(theirs).expect("all histograms have the same bounds");
+        if other.count == 0 {
+            return;
+        }
+        for (ours, theirs) in self.blocks.iter_mut().zip(&other.blocks) {
+            match (&mut *ours, theirs) {
+                (_, None) => {}
+                (None, Some(theirs)) => *ours = Some(theirs.clone()),
+                (Some(ours), Some(theirs)) => {
+                    ours.iter_mut().zip(&**theirs).for_each(|(ours, theirs)| *ours = ours.saturating_add(*theirs));
+                }
+            }
+        }
         self.min_us = if self.count == 0 { other.min_us } else { self.min_us.min(other.min_us) };
         self.max_us = self.max_us.max(other.max_us);
         self.count = self.count.saturating_add(other.count);
         self.sum_us = self.sum_us.saturating_add(other.sum_us);
         self.sum_squares += other.sum_squares;
+    }
+
+    /// The filled buckets in order: lowest time, highest time, count.
+    fn filled(&self) -> impl DoubleEndedIterator<Item = (u64, u64, u64)> {
+        let blocks = self.blocks.iter().enumerate().filter_map(|(n, block)| Some((n, block.as_deref()?)));
+        blocks.flat_map(|(n, block)| {
+            let filled = block.iter().enumerate().filter(|(_, count)| **count > 0);
+            filled.map(move |(place, count)| {
+                let (low, high) = range_of(n, place);
+                (low, high, *count)
+            })
+        })
     }
 
     /// Number of times counted.
@@ -103,7 +152,9 @@ impl Histogram {
     /// As [`Histogram::percentile_us`], among `all` of which those not counted here are longer than any time; `None` where it
     /// is one of them.
     pub fn percentile_among_us(&self, q: u32, all: u64) -> Option<u64> {
-        let hdr = self.hdr.as_deref().filter(|_| self.count > 0)?;
+        if self.count == 0 {
+            return None;
+        }
         let all = all.max(self.count);
         let rank = (u128::from(all) * u128::from(q.min(100_000))).div_ceil(100_000).max(1) as u64;
         if rank > self.count {
@@ -113,10 +164,11 @@ impl Histogram {
             return Some(self.max_us);
         }
         let mut seen = 0;
-        for bucket in hdr.iter_recorded() {
-            seen += bucket.count_since_last_iteration();
+        for (low, high, count) in self.filled() {
+            seen += count;
             if seen >= rank {
-                return Some(hdr.median_equivalent(bucket.value_iterated_to()).clamp(self.min_us, self.max_us));
+                // The middle of the bucket.
+                return Some((low + (high - low).div_ceil(2)).clamp(self.min_us, self.max_us));
             }
         }
         Some(self.max_us)
@@ -124,16 +176,16 @@ impl Histogram {
 
     /// The filled buckets as (highest time of the bucket in µs, count), in order.
     pub fn buckets(&self) -> Vec<(u64, u64)> {
-        self.hdr.as_deref().map_or_else(Vec::new, |hdr| {
-            hdr.iter_recorded().map(|b| (b.value_iterated_to(), b.count_since_last_iteration())).collect()
-        })
+        self.filled().map(|(_, high, count)| (high, count)).collect()
     }
 
     /// Appends the stored form: length, HDR V2 deflate, then the exact figures.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut blob = Vec::new();
-        if let Some(hdr) = self.hdr.as_deref().filter(|_| self.count > 0) {
-            V2DeflateSerializer::new().serialize(hdr, &mut blob).expect("writing to memory does not fail");
+        if self.count > 0 {
+            let mut hdr = empty_hdr();
+            self.filled().for_each(|(low, _, count)| hdr.saturating_record_n(low, count));
+            V2DeflateSerializer::new().serialize(&hdr, &mut blob).expect("writing to memory does not fail");
         }
         out.extend_from_slice(&(blob.len() as u32).to_le_bytes());
         if blob.is_empty() {
@@ -158,28 +210,41 @@ impl Histogram {
         *bytes = &bytes[length..];
         let hdr = read_buckets(blob)?;
         let mut next = || take::<8>(bytes).map(u64::from_le_bytes);
-        let read = Histogram {
-            hdr: Some(hdr),
+        let mut read = Histogram {
+            blocks: Default::default(),
             count: next()?,
             min_us: next()?,
             max_us: next()?,
             sum_us: next()?,
             sum_squares: f64::from_bits(next()?),
         };
-        if read.is_sound() { Ok(read) } else { Err(DecodeError("its figures contradict each other".into())) }
+        let mut sum = 0_u64;
+        for bucket in hdr.iter_recorded() {
+            let (block, place) = bucket_of(hdr.lowest_equivalent(bucket.value_iterated_to()));
+            let count = bucket.count_at_value();
+            sum = sum.saturating_add(count);
+            let block = read.blocks.get_mut(block).ok_or_else(|| DecodeError("a time is too long".into()))?;
+            block.get_or_insert_with(empty_block)[place] = count;
+        }
+        if read.is_sound(sum) { Ok(read) } else { Err(DecodeError("its figures contradict each other".into())) }
     }
 
-    /// Whether the exact figures can be those of the buckets.
-    fn is_sound(&self) -> bool {
-        let Some(hdr) = self.hdr.as_deref() else { return self.count == 0 };
+    /// Whether the exact figures can be those of the buckets, whose counts have this sum.
+    fn is_sound(&self, sum: u64) -> bool {
         let sums = |us: u64| u128::from(self.count) * u128::from(us);
+        let bucket = |us: u64| {
+            let (block, place) = bucket_of(us);
+            range_of(block, place)
+        };
+        let ends = self.filled().next().zip(self.filled().next_back());
         (1..=MOST_STORED).contains(&self.count)
-            && hdr.len() == self.count
+            && sum == self.count
             && LOWEST_US <= self.min_us
             && self.min_us <= self.max_us
             && self.max_us <= HIGHEST_US
-            && hdr.equivalent(hdr.min(), self.min_us)
-            && hdr.equivalent(hdr.max(), self.max_us)
+            && ends.is_some_and(|(first, last)| {
+                (first.0, first.1) == bucket(self.min_us) && (last.0, last.1) == bucket(self.max_us)
+            })
             && (sums(self.min_us)..=sums(self.max_us)).contains(&u128::from(self.sum_us))
             && self.sum_squares.is_finite()
             && self.sum_squares >= 0.0
@@ -188,7 +253,7 @@ impl Histogram {
 
 /// Reads the buckets as [`Histogram::encode`] stores them. What the bytes ask room for is looked at first: the library
 /// makes room for whatever a damaged head says.
-fn read_buckets(blob: &[u8]) -> Result<Box<Hdr<u64>>, DecodeError> {
+fn read_buckets(blob: &[u8]) -> Result<Hdr<u64>, DecodeError> {
     /// Cookie, length, offset, digits, both bounds, ratio.
     const HEAD: usize = 40;
     let foreign = || DecodeError("not a histogram of this program".into());
@@ -211,8 +276,7 @@ fn read_buckets(blob: &[u8]) -> Result<Box<Hdr<u64>>, DecodeError> {
     if head[4..] != expected || counts.windows(9).any(|number| number == [0xff; 9]) {
         return Err(foreign());
     }
-    let read = Deserializer::new().deserialize(&mut &plain[..]);
-    read.map(Box::new).map_err(|e| DecodeError(format!("{e:?}").into()))
+    Deserializer::new().deserialize(&mut &plain[..]).map_err(|e| DecodeError(format!("{e:?}").into()))
 }
 
 /// Two histograms are equal when they hold the same counts.
@@ -257,7 +321,28 @@ mod tests {
         assert_eq!((h.percentile_us(50_000), h.mean_us(), h.stddev_us(), h.min_us()), (None, None, None, None));
     }
 
+    #[test]
+    fn memory_is_taken_only_for_times_that_occur() {
+        let blocks = |h: &Histogram| h.blocks.iter().flatten().count();
+        let mut h = of(&[300, 900, 1_500, 3_000, 3_900]);
+        assert_eq!((blocks(&Histogram::default()), blocks(&h)), (0, 3));
+        h.add(&of(&[500, HIGHEST_US, u64::MAX, 0]));
+        assert_eq!(blocks(&h), 4);
+    }
+
     proptest! {
+        #[test]
+        fn buckets_are_those_of_hdrhistogram(us in prop_oneof![1..10_000u64, 1..=HIGHEST_US]) {
+            let (block, place) = bucket_of(us);
+            let hdr = empty_hdr();
+            prop_assert!(block < BLOCKS);
+            prop_assert_eq!(range_of(block, place), (hdr.lowest_equivalent(us), hdr.highest_equivalent(us)));
+            let mut one = of(&[us, us]);
+            one.max_us = HIGHEST_US;
+            one.count += 1;
+            prop_assert_eq!(one.percentile_us(50_000), Some(hdr.median_equivalent(us).clamp(us, HIGHEST_US)));
+        }
+
         #[test]
         fn percentiles_agree_with_all_samples(mut samples in prop::collection::vec(1u64..=HIGHEST_US, 1..400), q in 1u32..=100_000) {
             let h = of(&samples);

@@ -317,6 +317,7 @@ const SHOWN_HEADERS: &[&str] = &[
     "connection",
     "content-encoding",
     "content-language",
+    "content-length",
     "content-type",
     "dnt",
     "expect",

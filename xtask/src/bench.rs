@@ -98,11 +98,13 @@ fn build() -> Result<PathBuf> {
 
 /// Runs one case over all rounds; prints its table; tells whether its bounds hold.
 fn compare(case: &Case, peers: &[Peer], nginx: &Nginx, cores: Cores, options: &Options) -> Result<bool> {
+    let requests = ((case.requests as f64 * options.scale) as u64).max(u64::from(case.clients));
     let job = Job {
         url: nginx.url(case.tls, case.path),
-        requests: ((case.requests as f64 * options.scale) as u64).max(u64::from(case.clients)),
+        requests,
         clients: case.clients,
         reuse: case.reuse,
+        plan: if case.scenario { Some(nginx.scenario(requests, case.clients)?) } else { None },
     };
     let able: Vec<&Peer> = peers.iter().filter(|peer| peer.can(&job)).collect();
     let mut turns: Vec<Vec<Turn>> = vec![Vec::new(); able.len()];
@@ -132,9 +134,14 @@ fn instructions(own: &Peer, nginx: &Nginx) -> Result<()> {
         return Ok(());
     };
     println!("\ninstructions in user space for each request (callgrind; repeatable on a busy machine)");
-    for (what, reuse, path) in [("keep-alive, 64 clients", true, "/"), ("a connection each, 64 clients", false, "/")] {
+    for (what, reuse, scenario) in [
+        ("keep-alive, 64 clients", true, false),
+        ("a connection each, 64 clients", false, false),
+        ("values from replies, 64 clients", true, true),
+    ] {
         let count = |requests| {
-            let job = Job { url: nginx.url(false, path), requests, clients: 64, reuse };
+            let plan = if scenario { Some(nginx.scenario(requests, 64)?) } else { None };
+            let job = Job { url: nginx.url(false, "/"), requests, clients: 64, reuse, plan };
             measure::instructions(&valgrind, &own.command(&job))
         };
         match count(SHORT).and_then(|short| Ok((short, count(LONG)?))) {
@@ -155,7 +162,7 @@ fn soak(own: &Peer, nginx: &Nginx, cores: Cores) -> Result<bool> {
         ("bodies of 2 MB, and of 1 GB, 4 clients", nginx::GIGABYTE, 4, 16, 16),
     ] {
         let peak = |path: &str, requests| -> Result<f64> {
-            let job = Job { url: nginx.url(false, path), requests, clients, reuse: true };
+            let job = Job { url: nginx.url(false, path), requests, clients, reuse: true, plan: None };
             let turn = own.turn(&job, cores.load)?;
             if turn.failed > 0 {
                 bail!("{} of {} requests failed", turn.failed, job.requests);

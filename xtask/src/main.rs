@@ -49,7 +49,7 @@ enum Command {
         #[arg(last = true)]
         arguments: Vec<String>,
     },
-    /// Measure what a request costs the generator, beside wrk, ab, h2load and oha where they are installed
+    /// Measure what a request costs the generator, beside wrk, ab, h2load, oha and hey where they are installed
     Bench(bench::Options),
     /// Run a program on one core and tell what it used
     #[command(hide = true)]

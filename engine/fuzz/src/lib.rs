@@ -3,10 +3,14 @@
 
 use std::time::{Duration, SystemTime};
 
+use oleada_engine::example::{sent_secrets, shown_body_start, shown_request_headers, shown_response_head};
 use oleada_engine::histogram::{HIGHEST_US, Histogram, LOWEST_US};
 use oleada_engine::limit::FailIf;
 use oleada_engine::net::cookies::Jar;
 use oleada_engine::net::http1::response::{AtEof, BadReply, Head, Reader, interim_only};
+use oleada_engine::plan::request::{Escape, escaped};
+use oleada_engine::plan::secrets::Mask;
+use oleada_engine::plan::template::{Part, Template, is_name};
 use oleada_engine::plan::{Plan, PlanSpec, Target, limits};
 use oleada_engine::window::{Merge, Window};
 
@@ -20,6 +24,8 @@ pub const ALL: &[(&str, Check)] = &[
     ("location", location),
     ("cookies", cookies),
     ("plan", plan),
+    ("template", template),
+    ("example", example),
     ("limit", limit),
     ("histogram", histogram),
     ("window", window),
@@ -228,6 +234,62 @@ pub fn limit(bytes: &[u8]) {
         }
         Err(error) => assert!(error.to_string().len() < 1000),
     }
+}
+
+/// A text with places says the same when it is written down again; no place is more than it may be.
+pub fn template(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let written = |template: &Template| template.parts().iter().map(ToString::to_string).collect::<String>();
+    match Template::parse(&text) {
+        Ok(template) => {
+            let again = Template::parse(&written(&template)).expect("what was read can be read again");
+            assert_eq!(written(&again), written(&template));
+            assert_eq!(again.parts().len(), template.parts().len());
+            assert!(!template.is_plain() || template.parts().len() <= 1 && written(&template) == text);
+            assert!(template.variables().all(is_name));
+            let two_texts = |parts: &[Part]| parts.iter().all(|part| matches!(part, Part::Text(_)));
+            assert!(!template.parts().windows(2).any(two_texts), "two texts in a row");
+            for part in template.parts() {
+                if let Part::Numbers(numbers) = part {
+                    for turn in [0, 1, 2, 999, u64::MAX / 2, u64::MAX] {
+                        let value = |below_most: bool| {
+                            numbers.value(turn, |below| {
+                                assert!(below > 0);
+                                if below_most { below - 1 } else { 0 }
+                            })
+                        };
+                        assert!(value(false) <= value(true));
+                    }
+                }
+            }
+            for escape in [Escape::Path, Escape::Component] {
+                let escaped = escaped(&text, escape);
+                assert!(escaped.bytes().all(|byte| byte.is_ascii_graphic()), "{escaped}");
+                assert!(escape == Escape::Path || !escaped.contains(['&', '=', '?', '/', '+']));
+            }
+        }
+        Err(error) => assert!(error.to_string().len() < 1000),
+    }
+}
+
+/// What is shown of a reply and of a request is bounded, and values of unknown headers are not in it.
+pub fn example(bytes: &[u8]) {
+    let mask = Mask::default();
+    let head = shown_response_head(bytes, &mask);
+    assert!(
+        head.len() <= limits::EXAMPLE_HEAD_BYTES && shown_body_start(bytes, &mask).len() <= limits::EXAMPLE_BODY_BYTES
+    );
+    let planted = [&b"HTTP/1.1 500 Oops\r\nX: a\r\nset-cookie: pla3nted"[..], bytes].concat();
+    assert!(!shown_response_head(&planted, &mask).contains("pla3nted"));
+    let headers = shown_request_headers(bytes, &mask);
+    assert!(headers.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() <= limits::EXAMPLE_HEAD_BYTES);
+    let planted = [&b"GET / HTTP/1.1\r\nToken: pla3nted"[..], bytes].concat();
+    assert!(
+        shown_request_headers(&planted, &mask)
+            .iter()
+            .all(|(name, value)| !name.contains("pla3nted") && !value.contains("pla3nted"))
+    );
+    assert!(sent_secrets(&planted).iter().any(|secret| secret.contains("pla3nted")));
 }
 
 /// Figures that can be shown, and added up.

@@ -88,8 +88,8 @@ struct Hop {
 
 impl Client {
     /// `number`: its own in the run.
-    pub(super) fn new(worker: Rc<Worker>, id: usize, slot: Rc<Slot>, number: u64, warm: bool) -> Client {
-        Client {
+    pub(super) fn new(worker: Rc<Worker>, id: usize, slot: Rc<Slot>, number: u64, warm: bool) -> Box<Client> {
+        Box::new(Client {
             worker,
             id,
             slot,
@@ -102,10 +102,11 @@ impl Client {
             missed: 0,
             warm,
             observer: None,
-        }
+        })
     }
 
-    pub(super) async fn walk(mut self, walk: Walk) {
+    /// Boxed, because a future keeps what it was given twice: as it came, and where it is used.
+    pub(super) async fn walk(mut self: Box<Self>, walk: Walk) {
         let worker = self.worker.clone();
         let plan = &worker.shared.plan;
         let (length, think) = (plan.requests_per_walk() as usize, plan.spec().think);
@@ -460,7 +461,7 @@ impl Client {
         };
         let origin = worker.plan_origins[flight.index];
         let mut message = Message { bytes: &sent.bytes, method: prepared.method, body_waits: sent.body_waits };
-        let mut complete = if self.jar.is_empty() {
+        let complete = if self.jar.is_empty() {
             self.attempt(flight, origin, message, wire, tally).await?
         } else {
             let request = filled.map_or(&worker.shared.plan.requests()[flight.index], |filled| &filled.request);
@@ -476,9 +477,24 @@ impl Client {
         if self.reader.head().location.is_none() || worker.shared.plan.spec().redirects != Redirects::Follow {
             return Ok(complete);
         }
+        Box::pin(self.redirected(flight, filled, complete, wire, tally)).await
+    }
+
+    /// The exchanges that redirects lead to. Few clients at a time are in it, so its room is not every client's.
+    async fn redirected(
+        &mut self,
+        flight: &Flight,
+        filled: Option<&FilledIn>,
+        mut complete: Complete,
+        wire: &mut Wire,
+        tally: &mut Tally,
+    ) -> Result<Complete, Failure> {
+        let worker = self.worker.clone();
+        let prepared = &worker.shared.prepared[flight.index];
         let request = filled.map_or(&worker.shared.plan.requests()[flight.index], |filled| &filled.request);
         let mut hops = 0;
-        let (mut target, mut method) = (from.clone(), prepared.method);
+        let (mut target, mut method) =
+            (filled.map_or(&prepared.target, |filled| &filled.request.target).clone(), prepared.method);
         while let Some(hop) = self.next_hop(request, prepared.identity(), &target, method, tally) {
             if hops >= limits::REDIRECT_HOPS {
                 return Err(Failure::plain(ErrorKind::RedirectLoop));
@@ -487,7 +503,7 @@ impl Client {
             tally.followed += 1;
             let origin = worker.origin(&hop.target);
             let message = Message { bytes: &hop.bytes, method: hop.method, body_waits: hop.body_waits };
-            let attempted = Box::pin(self.attempt(flight, origin, message, wire, tally)).await;
+            let attempted = self.attempt(flight, origin, message, wire, tally).await;
             (target, method) = (hop.target, hop.method);
             if self.is_failing(&attempted) {
                 tally.sent = Some(Box::new(Sent { target: target.clone(), bytes: hop.bytes }));
@@ -610,6 +626,8 @@ impl Client {
                 Ok(complete) => {
                     tally.reused += u64::from(kept);
                     if complete.reusable && worker.shared.reuse {
+                        // Most clients have one, and by itself a list begins with room for four.
+                        self.conns.reserve_exact(1);
                         self.conns.push((origin, conn));
                     }
                     return Ok(complete);
@@ -680,5 +698,33 @@ impl Client {
             return Err(Failure::plain(ErrorKind::Aborted));
         }
         Conn::begin(stream, worker.shared.plan.spec().http, origin.scheme, &self.slot).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_future<A, F: Future>(_: impl FnOnce(A) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// Ten thousand of them are 10,000 times as much.
+    #[test]
+    fn a_client_is_small() {
+        type Place = (&'static mut Client, &'static Flight, &'static mut Wire, &'static mut Tally);
+        let message = Message { bytes: b"", method: Method::Get, body_waits: false };
+        let sizes = [
+            ("client", size_of::<Client>(), 400),
+            ("walk", size_of_future(|(client, walk): (Box<Client>, Walk)| client.walk(walk)), 1200),
+            ("request", size_of_future(|c: &'static mut Client| c.request(0, Instant::now(), None, false)), 1100),
+            ("follow", size_of_future(|(c, f, w, t): Place| c.follow(f, None, w, t)), 800),
+            ("attempt", size_of_future(|(c, f, w, t): Place| c.attempt(f, 0, message, w, t)), 700),
+            ("open", size_of_future(|(c, f, w, _): Place| c.open(f, 0, message, w)), 1000),
+            ("reader", size_of::<Reader>(), 200),
+            ("conn", size_of::<Conn>(), 48),
+            ("slot", size_of::<Slot>(), 96),
+        ];
+        assert!(sizes.iter().all(|(_, size, most)| size <= most), "{sizes:?}");
     }
 }

@@ -172,7 +172,7 @@ async fn resolve(
         return Err(Failure::plain(ErrorKind::Dns));
     };
     let began = Instant::now();
-    let answer = slot.guard(lookups.ask(name)).await.map_err(|why| match why {
+    let answer = slot.guard(Box::pin(lookups.ask(name))).await.map_err(|why| match why {
         ErrorKind::Aborted => Failure::plain(why),
         // It was the name server that did not answer: the target was never asked.
         _ => Failure { kind: ErrorKind::DnsTimeout, detail: format!("{name}: no answer").into() },
@@ -200,7 +200,7 @@ async fn encrypt(
         });
     };
     let began = Instant::now();
-    match slot.guard(tls::handshake(connector, name.clone(), tcp)).await.map_err(Failure::plain)? {
+    match slot.guard(Box::pin(tls::handshake(connector, name.clone(), tcp))).await.map_err(Failure::plain)? {
         Ok(stream) => {
             times.tls = Some(micros(began.elapsed()));
             times.tls_version = tls::version(&stream);

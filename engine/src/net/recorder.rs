@@ -13,11 +13,12 @@ use super::http1::response::{Head, Reader, Version};
 use super::scenario::{Findings, Step};
 use super::shared::Weights;
 use crate::arrivals::Shard;
-use crate::example::{FailedExample, shown_body_start, shown_request_headers, shown_response_head};
+use crate::example::{
+    FailedExample, sent_secrets, shown_body_start, shown_example_url, shown_request_headers, shown_response_head,
+};
 use crate::outcome::{ErrorKind, Outcome};
 use crate::plan::secrets::Mask;
 use crate::plan::{Target, TlsVersion, limits};
-use crate::result::shown_url;
 use crate::trace::Phases;
 use crate::window::{AssertionCounts, Ledger, Window};
 
@@ -348,6 +349,10 @@ impl Recorder {
     pub(super) fn example(&mut self, kind: &'static str, flight: &Flight, seen: &Seen<'_>) {
         self.room.take(kind);
         let Seen { sent: (target, bytes), reader, wire, detail, end, mask } = seen;
+        // What a reply repeats of the request, or hands out with it.
+        let set = reader.head().set_cookie.iter().filter_map(|line| line.split(';').next()?.split_once('='));
+        let secrets = sent_secrets(bytes);
+        let mask = &mask.with(secrets.iter().map(|s| &**s).chain(set.map(|(_, value)| value.trim())));
         let text = String::from_utf8_lossy(bytes.split(|byte| *byte == b'\r').next().unwrap_or_default());
         let mut words = text.split(' ');
         let method = words.next().unwrap_or_default().to_owned();
@@ -369,7 +374,7 @@ impl Recorder {
             kind: kind.to_owned(),
             status: Some(reader.head().status).filter(|status| answered && *status > 0),
             method,
-            url: mask.apply(&shown_url(&target)),
+            url: shown_example_url(&target, mask),
             request_headers: shown_request_headers(bytes, mask),
             response_head: kept.map(|kept| shown_response_head(kept.head(), mask)),
             body_start: body.filter(|body| !body.is_empty()).map(|body| shown_body_start(&body, mask)),

@@ -279,7 +279,7 @@ impl Worker {
     pub(super) fn try_once<F: Future<Output = ()>>(
         runtime: &tokio::runtime::LocalRuntime,
         orders: &Orders,
-        body: impl FnOnce(Client) -> F,
+        body: impl FnOnce(Box<Client>) -> F,
     ) {
         let worker = Rc::new(Worker::new(orders));
         runtime.block_on(async {

@@ -94,11 +94,9 @@ impl Mask {
                 mask.also(text);
             }
         });
-        let authorized = plan.requests().iter().filter(|request| request.filled.is_none()).flat_map(|r| &r.headers);
-        for (_, value) in authorized.filter(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
-            mask.also(value.split_once(' ').map_or(value, |(_, code)| code));
-        }
-        for credentials in plan.spec().requests.iter().filter_map(|request| request.basic_auth.as_ref()) {
+        let written = plan.spec().requests.iter().filter_map(|request| request.basic_auth.as_ref());
+        for credentials in written.chain(plan.requests().iter().filter_map(|r| r.target.credentials.as_ref())) {
+            mask.also(&credentials.password);
             let value = credentials.authorization();
             mask.also(value.split_once(' ').map_or(&value, |(_, code)| code));
         }
@@ -156,7 +154,7 @@ mod tests {
         let plan = Plan::try_from(PlanSpec { requests: vec![request], ..PlanSpec::default() }).unwrap();
         let mask = Mask::of(&plan);
         assert_eq!(mask.apply("a s3cret s, s3cret%20s, abc, {{csrf}}, tok"), "a ••••, ••••, abc, {{csrf}}, tok");
-        assert_eq!(mask.apply("Basic YW5uOnNlL2NyZXQ="), "Basic ••••");
+        assert_eq!(mask.apply("Basic YW5uOnNlL2NyZXQ= for se/cret"), "Basic •••• for ••••");
         assert_eq!(mask.with(["tokens"]).apply("tokens, s3cret s"), "••••, ••••");
     }
 

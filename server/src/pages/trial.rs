@@ -7,8 +7,7 @@ use axum::response::Response;
 use oleada_app::FlashKind;
 use oleada_app::pages::trial::{self, TrialPage};
 use oleada_engine::net;
-use oleada_engine::plan::secrets::each_secret;
-use oleada_engine::plan::template::Template;
+use oleada_engine::plan::secrets::Mask;
 use oleada_engine::plan::{Plan, PlanSpec};
 use oleada_engine::result::shown_url;
 use oleada_engine::trace::Trace;
@@ -26,10 +25,6 @@ use crate::{hosts, plans};
 const MOST: Duration = Duration::from_secs(60);
 /// Longest time for one exchange, whatever the test says: somebody waits for the page.
 const EXCHANGE_MS: f64 = 15_000.0;
-/// Shortest text that is masked where it appears: shorter ones would hide half the page.
-const LEAST_SECRET: usize = 4;
-/// What stands in its place.
-const MASK: &str = "••••";
 
 /// `POST /tests/{id}/try`.
 ///
@@ -57,7 +52,7 @@ pub async fn show(
         flash(&session, FlashKind::Failure, format!("Not tried: {why}")).await?;
         return Ok(see_other(&format!("/tests/{}", row.id)));
     };
-    let secrets = secrets(opened.plan.spec());
+    let secrets = Mask::of(&opened.plan);
     let requests = names(&opened.plan);
     let (trace, cut) = walk(&state, opened.plan).await;
     let page = TrialPage { id: row.id.to_string(), name: row.name, requests, trace: masked(trace, &secrets), cut };
@@ -93,30 +88,8 @@ fn names(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-/// The secrets of the test as they stand on the wire. What comes from elsewhere, such as an extracted token, is none.
-fn secrets(spec: &PlanSpec) -> Vec<String> {
-    let mut texts = Vec::new();
-    let plain = |text: &str| text.len() >= LEAST_SECRET && Template::parse(text).is_ok_and(|t| t.is_plain());
-    each_secret(&mut spec.clone(), |_, text| {
-        if plain(text) {
-            texts.push(text.clone());
-        }
-    });
-    let with_password = spec.requests.iter().filter_map(|r| r.basic_auth.as_ref());
-    texts.extend(with_password.filter_map(|c| c.authorization().split_once(' ').map(|(_, code)| code.to_owned())));
-    // The longest first: a shorter one may be part of it.
-    texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    texts
-}
-
-fn masked(mut trace: Trace, secrets: &[String]) -> Trace {
-    let mask = |text: &mut String| {
-        for secret in secrets {
-            if text.contains(secret.as_str()) {
-                *text = text.replace(secret.as_str(), MASK);
-            }
-        }
-    };
+fn masked(mut trace: Trace, secrets: &Mask) -> Trace {
+    let mask = |text: &mut String| *text = secrets.apply(text);
     for exchange in trace.steps.iter_mut().flat_map(|step| &mut step.exchanges) {
         mask(&mut exchange.url);
         for text in [
@@ -145,12 +118,12 @@ mod tests {
             basic_auth: Some(Credentials { user: "ann".into(), password: "pass".into() }),
             ..RequestSpec::default()
         };
-        let secrets = secrets(&PlanSpec { requests: vec![request], ..PlanSpec::default() });
+        let plan = Plan::try_from(PlanSpec { requests: vec![request], ..PlanSpec::default() }).unwrap();
         let head =
             "GET / HTTP/1.1\r\nX-Token: s3cret\r\nX-Csrf-Token: {{csrf}}\r\nAuthorization: Basic YW5uOnBhc3M=\r\n";
         let text = Text { text: head.into(), bytes: 1 };
         let step = Step { exchanges: vec![Exchange { request_head: text, ..Exchange::default() }], ..Step::default() };
-        let masked = masked(Trace { steps: vec![step] }, &secrets);
+        let masked = masked(Trace { steps: vec![step] }, &Mask::of(&plan));
         assert_eq!(
             masked.steps[0].exchanges[0].request_head.text,
             "GET / HTTP/1.1\r\nX-Token: ••••\r\nX-Csrf-Token: {{csrf}}\r\nAuthorization: Basic ••••\r\n"

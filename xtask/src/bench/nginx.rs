@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use rustix::process::{Resource, Signal, getrlimit};
+use serde_json::json;
 
 use super::measure;
 use crate::{exec, toolchain};
@@ -15,6 +16,9 @@ use crate::{exec, toolchain};
 pub(super) const MEGABYTES: &str = "/2mb";
 /// A body of 1 GB.
 pub(super) const GIGABYTE: &str = "/1gb";
+
+/// JSON with an id that is another one each time.
+pub(super) const ITEM: &str = "/item";
 
 /// Open files of nginx.
 const FILES: u64 = 40_000;
@@ -50,6 +54,35 @@ impl Nginx {
             true => format!("https://{}{path}", self.encrypted),
             false => format!("http://{}{path}", self.plain),
         }
+    }
+
+    /// Writes a plan whose clients take an id from a reply in JSON and put it, with a row of data, into address, header and body
+    /// of the next request.
+    pub(super) fn scenario(&self, requests: u64, clients: u32) -> Result<PathBuf> {
+        let rows: Vec<[String; 2]> =
+            (0..100).map(|n| [format!("user{n}@example.test"), format!("{}", n * 7)]).collect();
+        let plan = json!({
+            "load": { "type": "fixed_count", "requests": requests, "clients": clients },
+            "http": "1.1",
+            "timeout_ms": 60_000.0,
+            "data": { "columns": ["user", "amount"], "rows": rows },
+            "requests": [
+                {
+                    "method": "GET",
+                    "url": self.url(false, ITEM),
+                    "extract": [{ "name": "id", "from": "json", "what": "$.item.id" }],
+                },
+                {
+                    "method": "POST",
+                    "url": self.url(false, "/use/{{id}}?user={{user}}"),
+                    "headers": [["X-Item", "{{id}}"], ["Content-Type", "application/json"]],
+                    "body": "{\"item\":\"{{id}}\",\"user\":\"{{user}}\",\"amount\":{{amount}}}",
+                },
+            ],
+        });
+        let file = self.folder.join(format!("scenario-{requests}-{clients}.json"));
+        std::fs::write(&file, plan.to_string())?;
+        Ok(file)
     }
 
     fn wait(&mut self) -> Result<()> {
@@ -111,7 +144,9 @@ fn write_files(folder: &Path, plain: SocketAddr, encrypted: SocketAddr) -> Resul
          client_body_temp_path {at}/a;\n  proxy_temp_path {at}/b;\n  fastcgi_temp_path {at}/c;\n  uwsgi_temp_path {at}/d;\n  \
          scgi_temp_path {at}/e;\n  \
          server {{\n    listen {plain} backlog=16384;\n    listen {encrypted} ssl http2 backlog=16384;\n    root {at}/www;\n    \
-         ssl_certificate {at}/cert.pem;\n    ssl_certificate_key {at}/key.pem;\n    ssl_session_cache shared:s:1m;\n  }}\n}}\n"
+         ssl_certificate {at}/cert.pem;\n    ssl_certificate_key {at}/key.pem;\n    ssl_session_cache shared:s:1m;\n    \
+         location = {ITEM} {{ default_type application/json; return 200 '{{\"item\":{{\"id\":\"$request_id\",\"left\":7}}}}'; }}\n    \
+         location /use/ {{ return 200 done; }}\n  }}\n}}\n"
     );
     std::fs::write(folder.join("nginx.conf"), configuration)?;
     Ok(())

@@ -15,6 +15,8 @@ pub(super) struct Job {
     pub(super) requests: u64,
     pub(super) clients: u32,
     pub(super) reuse: bool,
+    /// What we run; the others ask for `url`.
+    pub(super) plan: Option<PathBuf>,
 }
 
 impl Job {
@@ -37,12 +39,14 @@ enum Kind {
     Ab,
     H2load,
     Oha,
+    Hey,
 }
 
 /// Ours first, then what is found.
 pub(super) fn found(oleada: PathBuf) -> Vec<Peer> {
     let own = Peer { name: "oleada", program: oleada, kind: Kind::Oleada };
-    let others = [("wrk", Kind::Wrk), ("ab", Kind::Ab), ("h2load", Kind::H2load), ("oha", Kind::Oha)];
+    let others =
+        [("wrk", Kind::Wrk), ("ab", Kind::Ab), ("h2load", Kind::H2load), ("oha", Kind::Oha), ("hey", Kind::Hey)];
     let others = others.into_iter().filter_map(|(name, kind)| Some(Peer { name, program: exec::find(name)?, kind }));
     std::iter::once(own).chain(others).collect()
 }
@@ -55,13 +59,18 @@ impl Peer {
             Kind::Wrk | Kind::H2load => job.reuse,
             // It takes one connection up in a busy loop at a time and needs minutes for so many.
             Kind::Ab => job.clients <= 1_000 && !(job.encrypted()),
-            Kind::Oleada | Kind::Oha => true,
+            Kind::Oleada | Kind::Oha | Kind::Hey => true,
         }
     }
 
     /// The command line, on one thread.
     pub(super) fn command(&self, job: &Job) -> Vec<String> {
         let (n, c) = (job.requests.to_string(), job.clients.to_string());
+        let program = self.program.to_string_lossy().into_owned();
+        if let (Kind::Oleada, Some(plan)) = (self.kind, &job.plan) {
+            let words = ["bench", "--json", "--threads", "1", "--plan", &plan.to_string_lossy()].map(str::to_owned);
+            return std::iter::once(program).chain(words).collect();
+        }
         let words: Vec<&str> = match self.kind {
             Kind::Oleada => {
                 let mut words = vec!["bench", "--json", "--threads", "1", "--http", "1.1", "--timeout", "60s"];
@@ -83,8 +92,12 @@ impl Peer {
                 words.extend((!job.reuse).then_some("--disable-keepalive"));
                 words
             }
+            Kind::Hey => {
+                let mut words = vec!["-n", &n, "-c", &c, "-t", "60", "-cpus", "1", "-disable-redirects"];
+                words.extend((!job.reuse).then_some("-disable-keepalive"));
+                words
+            }
         };
-        let program = self.program.to_string_lossy().into_owned();
         std::iter::once(program).chain(words.into_iter().map(str::to_owned)).chain([job.url.clone()]).collect()
     }
 
@@ -97,6 +110,7 @@ impl Peer {
             Kind::Ab => from_ab(&run.stdout),
             Kind::H2load => from_h2load(&run.stdout),
             Kind::Oha => from_oha(&run.stdout),
+            Kind::Hey => from_hey(&run.stdout),
         };
         let (requests, failed) =
             told.with_context(|| format!("what {} said was not understood: {}", self.name, run.stderr))?;
@@ -151,6 +165,21 @@ fn from_oha(stdout: &str) -> Told {
     Some((ok, all - ok + lost))
 }
 
+fn from_hey(stdout: &str) -> Told {
+    let rows = |title: &str| {
+        let rows = stdout.split_once(title).map_or("", |(_, rest)| rest).lines().skip(1);
+        let rows = rows.map_while(|line| line.trim().strip_prefix('[')?.split_once(']'));
+        rows.map(|(first, rest)| (first.to_owned(), rest.to_owned())).collect::<Vec<_>>()
+    };
+    let (mut ok, mut failed) = (0, 0);
+    for (status, count) in rows("Status code distribution:") {
+        let count: u64 = count.split_whitespace().next()?.parse().ok()?;
+        *if status.starts_with('2') { &mut ok } else { &mut failed } += count;
+    }
+    let lost = rows("Error distribution:").iter().map(|(count, _)| count.parse::<u64>().ok()).sum::<Option<u64>>()?;
+    (ok + failed + lost > 0).then_some((ok, failed + lost))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,17 +196,22 @@ mod tests {
         let oha = r#"{"statusCodeDistribution":{"200":7,"404":2},"errorDistribution":{"refused":1}}"#;
         assert_eq!(from_oha(oha), Some((7, 3)));
         assert_eq!(from_oha("no"), None);
+        let hey = "Status code distribution:\n  [200]\t20 responses\n  [404]\t3 responses\n\nError distribution:\n  [2]\tGet \"http://a\": EOF\n";
+        assert_eq!((from_hey(hey), from_hey("no")), (Some((20, 5)), None));
     }
 
     #[test]
     fn every_generator_is_told_the_same() {
-        let job = Job { url: "http://127.0.0.1:1/".into(), requests: 300, clients: 7, reuse: false };
-        for kind in [Kind::Oleada, Kind::Ab, Kind::Oha] {
+        let job = Job { url: "http://127.0.0.1:1/".into(), requests: 300, clients: 7, reuse: false, plan: None };
+        for kind in [Kind::Oleada, Kind::Ab, Kind::Oha, Kind::Hey] {
             let peer = Peer { name: "x", program: "x".into(), kind };
             let line = peer.command(&job);
             assert!(peer.can(&job) && line.iter().any(|w| w == "300") && line.iter().any(|w| w == "7"), "{line:?}");
             assert_eq!(line.last(), Some(&job.url));
         }
+        let own = Peer { name: "x", program: "x".into(), kind: Kind::Oleada };
+        let line = own.command(&Job { plan: Some("p.json".into()), ..job.clone() });
+        assert_eq!(line[line.len() - 2..], ["--plan", "p.json"]);
         assert!(!Peer { name: "wrk", program: "x".into(), kind: Kind::Wrk }.can(&job));
     }
 }

@@ -79,13 +79,22 @@ pub(super) fn print(case: &Case, job: &Job, rows: &[Row<'_>]) -> bool {
         println!("  {what}: {}", if holds { "holds" } else { "DOES NOT HOLD" });
         met &= holds;
     };
-    for limit in case.limits {
-        match rows.iter().find(|row| row.name == limit.peer) {
-            Some(peer) => {
+    let named = |name: &str| rows.iter().find(|row| row.name == name);
+    for limit in case.limits.iter().filter(|limit| limit.instead_of.is_none_or(|name| named(name).is_none())) {
+        match (named(limit.peer), limit.instead_of) {
+            (Some(peer), Some(other)) => {
+                let most = peer.cost.median * limit.ratio;
+                let what = format!(
+                    "{:.2} µs, below {other}'s {most:.2} µs ({:.2} of {})",
+                    own.cost.median, limit.ratio, limit.peer
+                );
+                say(own.cost.median <= most, what);
+            }
+            (Some(peer), None) => {
                 let ratio = own.cost.median / peer.cost.median;
                 say(ratio <= limit.ratio, format!("{ratio:.2} of {}, bound {:.2}", limit.peer, limit.ratio));
             }
-            None => println!("  no {} here to compare with", limit.peer),
+            (None, _) => println!("  no {} here to compare with", limit.peer),
         }
     }
     if let Some(most) = case.peak_mb {
@@ -121,10 +130,22 @@ mod tests {
     #[test]
     fn a_bound_that_does_not_hold_is_told() {
         let case = cases::ALL.iter().find(|case| case.name == "keep-alive-1000").unwrap();
-        let job = Job { url: String::new(), requests: 1, clients: 1, reuse: true };
+        let job = Job { url: String::new(), requests: 1, clients: 1, reuse: true, plan: None };
         let (wrk, slow) = (turns(&[1.0, 1.0, 9.0]), turns(&[1.3, 1.3, 0.1]));
         assert!(print(case, &job, &[Row::new("oleada", &wrk), Row::new("wrk", &wrk)]));
         assert!(!print(case, &job, &[Row::new("oleada", &slow), Row::new("wrk", &wrk)]));
         assert!(print(case, &job, &[Row::new("oleada", &slow)]), "without the other there is nothing to compare");
+    }
+
+    #[test]
+    fn where_hey_is_missing_wrk_stands_for_it() {
+        let case = cases::ALL.iter().find(|case| case.scenario).unwrap();
+        let job = Job { url: String::new(), requests: 1, clients: 1, reuse: true, plan: None };
+        // A turn costs 1 µs of system time besides.
+        let (wrk, below, above, hey) = (turns(&[8.0]), turns(&[40.0]), turns(&[42.0]), turns(&[50.0]));
+        assert!(print(case, &job, &[Row::new("oleada", &below), Row::new("wrk", &wrk)]));
+        assert!(!print(case, &job, &[Row::new("oleada", &above), Row::new("wrk", &wrk)]));
+        let all = [Row::new("oleada", &above), Row::new("wrk", &wrk), Row::new("hey", &hey)];
+        assert!(print(case, &job, &all), "hey itself is here");
     }
 }
