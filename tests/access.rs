@@ -67,6 +67,7 @@ const ROUTES: &[Route] = &[
     Route("GET", "/r/{token}/window.json", Status(200), 200, 200),
     Route("GET", "/r/{token}/result.json", Status(200), 200, 200),
     Route("POST", "/runs/{id}/unshare", SignIn, 404, 303),
+    Route("GET", "/runs/{id}/delete", SignIn, 404, 200),
     Route("POST", "/runs/{id}/delete", SignIn, 404, 303),
     Route("GET", "/tests/{id}/delete", SignIn, 404, 200),
     Route("POST", "/tests/{id}/delete", SignIn, 404, 303),

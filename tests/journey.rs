@@ -82,7 +82,7 @@ async fn from_sign_up_to_comparing_two_runs_without_a_script() {
 
     // The link is revoked.
     user.post(&format!("{second}/unshare"), &[]).await.location();
-    assert_eq!(colleague.get(&link).await.status, 404);
+    assert_eq!(colleague.get(&link).await.status, 410);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -26,6 +26,12 @@ pub enum Error {
     /// Not possible in the present state; the sentence says why.
     #[error("{0}")]
     Conflict(String),
+    /// It was here and will not come back; the sentence says why.
+    #[error("{0}")]
+    Gone(String),
+    /// Cannot be answered just now; the sentence says why.
+    #[error("{0}")]
+    Unavailable(String),
     /// Too often.
     #[error("too many attempts")]
     TooMany {
@@ -75,6 +81,8 @@ impl Error {
             Error::Forbidden(_) => StatusCode::FORBIDDEN,
             Error::SignIn => StatusCode::UNAUTHORIZED,
             Error::Conflict(_) => StatusCode::CONFLICT,
+            Error::Gone(_) => StatusCode::GONE,
+            Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
             Error::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
             Error::BadRequest(_) => StatusCode::BAD_REQUEST,
             Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -84,7 +92,11 @@ impl Error {
     fn detail(&self) -> Option<String> {
         match self {
             Error::NotFound | Error::SignIn | Error::Internal(_) => None,
-            Error::Forbidden(text) | Error::Conflict(text) | Error::BadRequest(text) => Some(text.clone()),
+            Error::Forbidden(text)
+            | Error::Conflict(text)
+            | Error::BadRequest(text)
+            | Error::Gone(text)
+            | Error::Unavailable(text) => Some(text.clone()),
             Error::TooMany { retry_after } => {
                 Some(format!("Too many attempts. Try again in {}.", in_words(*retry_after)))
             }

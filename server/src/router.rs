@@ -81,7 +81,7 @@ fn routes() -> Router<AppState> {
         .route("/runs/{id}/stop", post(pages::runs::stop))
         .route("/runs/{id}/share", post(pages::runs::share))
         .route("/runs/{id}/unshare", post(pages::runs::unshare))
-        .route("/runs/{id}/delete", post(pages::runs::delete))
+        .route("/runs/{id}/delete", get(pages::runs::ask_delete).post(pages::runs::delete))
         .route("/runs/{id}/events", get(api::live::own))
         .route("/runs/{id}/result.json", get(api::results::own))
         .route("/runs/{id}/window.json", get(api::range::own))

@@ -1,4 +1,4 @@
-//! Runs: put into the queue, stopped, shared, deleted; and what their stored states mean.
+//! Runs: put into the queue, stopped, deleted; and what their stored states mean.
 
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ use crate::store::{RunId, Timestamp, UserId};
 pub mod generate;
 pub mod kept;
 pub mod live;
+pub mod mask;
 pub mod queue;
 pub mod range;
 pub mod report;
+pub mod share;
 
 /// Runs that one account may have waiting or under way.
 const UNDER_WAY: usize = 50;
-/// Bytes of randomness in a public link.
-const TOKEN_BYTES: usize = 16;
 
 /// What handlers and the queue share about runs.
 #[derive(Debug, Default)]
@@ -83,36 +83,7 @@ pub async fn stop(state: &AppState, run: &RunRow) -> Result<()> {
     Ok(())
 }
 
-/// Revokes the public link; whoever is reading by it is cut off.
-///
-/// # Errors
-/// If the database fails.
-pub async fn unshare(state: &AppState, run: &RunRow) -> Result<()> {
-    state.db.share_run(run.owner_id, run.id, None).await?;
-    if let Some(live) = state.runs.hub.get(run.id) {
-        live.revoke_links();
-    }
-    Ok(())
-}
-
-/// Makes a public link and returns its token; an existing one stays.
-///
-/// # Errors
-/// [`Error::NotFound`] if the run is gone.
-pub async fn share(state: &AppState, run: &RunRow) -> Result<String> {
-    if let Some(token) = &run.share_token {
-        return Ok(token.clone());
-    }
-    let token = random_token();
-    if state.db.share_run(run.owner_id, run.id, Some(&token)).await? { Ok(token) } else { Err(Error::NotFound) }
-}
-
-fn random_token() -> String {
-    let bytes: [u8; TOKEN_BYTES] = rand::random();
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
-}
-
-/// Deletes a run that is over.
+/// Deletes a run that is over. Its public links say so from then on.
 ///
 /// # Errors
 /// [`Error::Conflict`] while it is under way.

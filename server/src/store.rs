@@ -18,6 +18,7 @@ pub mod plans;
 pub mod runs;
 pub mod samples;
 pub mod sessions;
+pub mod shares;
 pub mod users;
 
 /// Every statement of the store, by module: what the tests prepare on both databases.
@@ -27,6 +28,7 @@ pub const STATEMENTS: &[(&str, &[(&str, &str)])] = &[
     ("runs", runs::STATEMENTS),
     ("samples", samples::STATEMENTS),
     ("sessions", sessions::STATEMENTS),
+    ("shares", shares::STATEMENTS),
     ("users", users::STATEMENTS),
 ];
 

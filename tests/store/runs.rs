@@ -5,6 +5,7 @@ use oleada_server::secrets::{SecretKey, Vault};
 use oleada_server::store::plans::{PlanText, Sort, Wanted};
 use oleada_server::store::runs::{Ending, NewRun};
 use oleada_server::store::samples::Sample;
+use oleada_server::store::shares::ShareOptions;
 use oleada_server::store::{Db, PlanId, RunId, Timestamp, UserId};
 
 use super::{on_each, user};
@@ -283,19 +284,38 @@ async fn runs_are_shared_and_deleted_by_their_owner() {
         let (anna, bert) = (user(db, "anna").await.id, user(db, "bert").await.id);
         let plan = db.add_plan(anna, TEXT).await.unwrap();
         let run = queue(db, anna, plan).await;
-        assert!(!db.share_run(bert, run, Some("token")).await.unwrap());
-        assert!(db.share_run(anna, run, Some("token")).await.unwrap());
-        assert_eq!(db.run_by_token("token").await.unwrap().unwrap().id, run);
+        let options =
+            ShareOptions { expires_at: Some(Timestamp(7)), hide_host: true, hide_headers: false, hide_notes: true };
+        assert!(!db.add_share(bert, run, "token", options).await.unwrap());
+        assert!(db.add_share(anna, run, "token", options).await.unwrap());
+        let share = db.share_by_token("token").await.unwrap().unwrap();
+        assert_eq!((share.run_id, share.expires_at, share.revoked_at), (Some(run), Some(Timestamp(7)), None));
+        assert_eq!((share.hide_host, share.hide_headers, share.hide_notes), (true, false, true));
+        assert!(share.has_expired(Timestamp(7)) && !share.has_expired(Timestamp(6)));
+        assert!(!db.add_share(anna, run, "second", options).await.unwrap(), "a run has one link");
         let other = queue(db, anna, plan).await;
-        assert!(db.share_run(anna, other, Some("token")).await.unwrap_err().is_unique_violation());
-        assert!(db.share_run(anna, run, None).await.unwrap());
-        assert_eq!(db.run_by_token("token").await.unwrap(), None);
+        assert!(!db.add_share(anna, other, "token", options).await.unwrap(), "a token is one run's");
+        assert!(!db.change_share(bert, run, ShareOptions::default()).await.unwrap());
+        assert!(!db.change_share(anna, other, ShareOptions::default()).await.unwrap());
+        assert!(db.change_share(anna, run, ShareOptions::default()).await.unwrap());
+        let share = db.share_of_run(run).await.unwrap().unwrap();
+        assert_eq!(
+            (share.token.as_str(), share.expires_at, share.hide_host, share.hide_notes),
+            ("token", None, false, false)
+        );
+        assert!(!db.revoke_share(bert, run, Timestamp(9)).await.unwrap());
+        assert!(db.revoke_share(anna, run, Timestamp(9)).await.unwrap());
+        assert!(!db.revoke_share(anna, run, Timestamp(10)).await.unwrap());
+        assert_eq!(db.share_by_token("token").await.unwrap().unwrap().revoked_at, Some(Timestamp(9)));
+        assert_eq!(db.share_of_run(run).await.unwrap(), None);
+        assert!(db.add_share(anna, run, "third", options).await.unwrap(), "a new link after the old one");
         assert_eq!(db.run(RunId::new()).await.unwrap(), None);
 
         assert!(!db.delete_run(anna, run).await.unwrap(), "it waits");
         assert!(db.stop_queued_run(run, Timestamp::now()).await.unwrap());
         assert!(!db.delete_run(bert, run).await.unwrap());
         assert!(db.delete_run(anna, run).await.unwrap() && !db.delete_run(anna, run).await.unwrap());
+        assert_eq!(db.share_by_token("third").await.unwrap().unwrap().run_id, None, "a link outlives its run");
     })
     .await;
 }

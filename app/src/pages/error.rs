@@ -8,7 +8,7 @@ use crate::view::Chrome;
 /// An error as a page.
 #[derive(Clone, Debug)]
 pub struct ErrorPage {
-    /// HTTP status: 400, 401, 403, 404, 405, 409, 413, 422, 429, 500, 503 have words of their own.
+    /// HTTP status: 400, 401, 403, 404, 405, 409, 410, 413, 422, 429, 500, 503 have words of their own.
     pub status: u16,
     /// More about it in a sentence, if there is anything to say.
     pub detail: Option<String>,
@@ -47,6 +47,7 @@ fn words(status: u16) -> (&'static str, &'static str) {
         409 => {
             ("That does not fit any more", "Something changed in the meantime. Reload the page before and try again.")
         }
+        410 => ("Not here any more", "There was something at this address, but it is gone."),
         413 => ("That is too much", "What was sent is larger than we take."),
         422 => ("That could not be used", "Something in what was sent is not valid."),
         429 => ("Too many tries", "Please wait a little, then try again."),

@@ -1,8 +1,12 @@
 //! One run: live while it is under way, its report afterwards; for its owner, or for anybody who has the link.
 
+pub mod export;
+pub mod share;
+
 use leptos::prelude::*;
 use oleada_engine::result::{PlanDoc, Point, ResultDoc};
 
+use self::share::{ShareForm, ShareLink};
 use super::report::{self, Details};
 use crate::chart::overview::Overview;
 use crate::chart::timeline::Timeline;
@@ -23,15 +27,17 @@ use crate::view::{Chrome, FieldError, RunRow, RunState};
 pub enum Access {
     /// Its owner, with all controls.
     Owner {
-        /// Path of the public link, such as `/r/{token}`, if there is one.
-        share_path: Option<String>,
-        /// The same with scheme and host, for copying.
-        share_url: Option<String>,
+        /// The public link, if there is one.
+        share: Option<ShareLink>,
+        /// The form of the link as typed, where it was not understood.
+        form: Option<ShareForm>,
     },
     /// Anybody who has the link.
     Public {
         /// The link's token.
         token: String,
+        /// The link with scheme and host, for previews.
+        url: String,
     },
 }
 
@@ -101,7 +107,7 @@ impl RunPage {
     pub(super) fn path(&self) -> String {
         match &self.access {
             Access::Owner { .. } => format!("/runs/{}", self.id),
-            Access::Public { token } => format!("/r/{token}"),
+            Access::Public { token, .. } => format!("/r/{token}"),
         }
     }
 }
@@ -143,6 +149,8 @@ pub fn render(chrome: &Chrome, page: &RunPage) -> String {
                 {words::plan_facts(&page.plan)}
             </section>
             {over.then(|| Some(report::apache::block(page.result.as_ref()?, &overview?.facts)))}
+            {over.then(|| export::panel(page))}
+            {share::panel(page)}
             {(over && !page.is_public()).then(|| owner_only(page))}
         }
         .into_any()
@@ -176,7 +184,7 @@ fn actions(page: &RunPage, over: bool) -> AnyView {
         <div class="actions">
             {page.test_id.as_ref().map(|id| view! { <form method="post" action=format!("/tests/{id}/run")><button class="button" type="submit">"Run again"</button></form> })}
             {compare.map(|href| view! { <a class="button quiet" href=href>"Compare with the run before"</a> })}
-            {page.result.is_some().then(|| view! { <a class="button quiet" href=format!("{path}/result.json")>"JSON"</a> })}
+            {page.result.is_some().then(|| view! { <a class="button quiet" href="#export-title">"Downloads"</a> })}
         </div>
     }
     .into_any()
@@ -264,38 +272,53 @@ fn notes_form(page: &RunPage) -> AnyView {
 
 fn owner_only(page: &RunPage) -> AnyView {
     let path = page.path();
-    let Access::Owner { share_path, share_url } = &page.access else { return ().into_any() };
-    let share = match (share_path, share_url) {
-        (Some(href), url) => {
-            let shown = url.clone().unwrap_or_else(|| href.clone());
-            view! {
-                <p>"Anybody who has this link can see the report, without signing in:"</p>
-                <div class="copyable">
-                    <code id="share-link" tabindex="0">{shown}</code>
-                    <button class="button quiet small" type="button" data-copy="share-link" hidden>"Copy"</button>
-                    <a class="button quiet small" href=href.clone()>"Open"</a>
-                </div>
-                <form method="post" action=format!("{path}/unshare")><button class="button quiet" type="submit">"Revoke the link"</button></form>
-            }
-            .into_any()
-        }
-        _ => view! {
-            <p>"Make a link that shows this report to anybody who has it, without signing in. You can revoke it at any time."</p>
-            <form method="post" action=format!("{path}/share")><button class="button" type="submit">"Create a public link"</button></form>
-        }
-        .into_any(),
-    };
+    let shared = matches!(&page.access, Access::Owner { share: Some(_), .. });
     view! {
         {notes_form(page)}
-        <section class="panel no-print" aria-labelledby="share-title"><h2 id="share-title">"Share"</h2>{share}</section>
         {(page.siblings.len() > 1).then(|| view! {
             <section class="no-print"><h2>"Compare with other runs of this test"</h2>{run_table("Runs of this test", &page.siblings, true, false)}</section>
         })}
         <section class="danger no-print">
             <h2>"Delete this run"</h2>
-            <p>"Its report and its public link go with it."</p>
-            <form method="post" action=format!("{path}/delete") data-confirm="Delete this run and its report?"><button class="button danger" type="submit">"Delete run"</button></form>
+            <p>"Its report goes with it, and its public link shows nothing any more."</p>
+            {if shared {
+                view! { <p><a class="button danger" href=format!("{path}/delete")>"Delete run"</a></p> }.into_any()
+            } else {
+                view! { <form method="post" action=format!("{path}/delete") data-confirm="Delete this run and its report?"><button class="button danger" type="submit">"Delete run"</button></form> }.into_any()
+            }}
         </section>
     }
     .into_any()
+}
+
+/// `GET /runs/{id}/delete`: the question before a run is deleted that somebody may be reading.
+#[derive(Clone, Debug)]
+pub struct DeletePage {
+    /// Id of the run.
+    pub id: String,
+    /// The test's name when the run was made.
+    pub test_name: String,
+    /// When it was asked for, unix milliseconds.
+    pub created_at: i64,
+    /// Whether it has a public link that is not revoked.
+    pub shared: bool,
+}
+
+/// Draws the question.
+pub fn render_delete(chrome: &Chrome, page: &DeletePage) -> String {
+    let path = format!("/runs/{}", page.id);
+    document(chrome, &Head::private(format!("Delete a run of {}", page.test_name)), || {
+        view! {
+            <p class="crumbs"><a href="/tests">"Tests"</a>" / "<a href=path.clone()>{page.test_name.clone()}</a></p>
+            <h1 class="break">"Delete this run of “"{page.test_name.clone()}"”?"</h1>
+            <p>"The run of "{moment(page.created_at)}", its report and what was measured go and do not come back."</p>
+            {page.shared.then(|| view! { <p><strong>"It has a public link."</strong>" Whoever follows it will read that the run was deleted."</p> })}
+            <form method="post" action=format!("{path}/delete") class="form-actions">
+                <input type="hidden" name="confirmed" value="yes" />
+                <button class="button danger" type="submit">"Delete run"</button>
+                <a class="cancel" href=path.clone()>"Cancel"</a>
+            </form>
+        }
+        .into_any()
+    })
 }

@@ -173,6 +173,8 @@ pub const TESTS_A_PAGE: usize = 25;
 pub const VERSIONS: usize = 100;
 /// Seconds of a run whose exact figures are merged at once.
 pub const RANGE_SECONDS: u32 = 21_600;
+/// Days from now within which a public link may be made to expire: ten years.
+pub const SHARE_DAYS: i64 = 3650;
 /// Characters of an e-mail address.
 pub const EMAIL_CHARS: usize = 254;
 /// Fewest and most characters of a password.

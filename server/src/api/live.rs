@@ -16,16 +16,18 @@ use serde::Deserialize;
 use tokio::sync::watch;
 
 use crate::auth::CurrentUser;
-use crate::error::Result;
-use crate::pages::runs::{own_run, shared_run};
+use crate::error::{Error, Result};
+use crate::pages::runs::own_run;
 use crate::runs::live::{LiveRun, Phase};
-use crate::runs::{plan_of, report, state_of};
+use crate::runs::{plan_of, report, share, state_of};
 use crate::state::AppState;
-use crate::store::RunId;
 use crate::store::runs::RunRow;
+use crate::store::{RunId, Timestamp};
 
 /// How often a run that this process does not drive is looked up.
 const LOOK: Duration = Duration::from_secs(1);
+/// How long a viewer by a link waits at most before the link's expiry is looked at again.
+const LONGEST: Duration = Duration::from_secs(60);
 /// A comment is sent after so much silence, so that proxies keep the connection.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -53,15 +55,15 @@ pub async fn own(
 /// `GET /r/{token}/events`.
 ///
 /// # Errors
-/// [`crate::error::Error::NotFound`] for an unknown or revoked link.
+/// As [`share::open`].
 pub async fn shared(
     State(state): State<AppState>,
     Path(token): Path<String>,
     Query(already): Query<Already>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let run = shared_run(&state, &token).await?;
-    Ok(events(state, &run, Some(token), &headers, &already))
+    let shared = share::open(&state, &token).await?;
+    Ok(events(state, &shared.run, Some(token), &headers, &already))
 }
 
 fn events(state: AppState, run: &RunRow, token: Option<String>, headers: &HeaderMap, already: &Already) -> Response {
@@ -76,8 +78,7 @@ fn events(state: AppState, run: &RunRow, token: Option<String>, headers: &Header
         queue: state.runs.hub.watch_queue(),
         state,
         live: None,
-        token,
-        revocations: None,
+        link: token.map(|token| Link { token, changes: None, expires_at: None }),
         seen: last,
         told: None,
         ready: VecDeque::new(),
@@ -98,15 +99,21 @@ struct Viewer {
     queue: watch::Receiver<u64>,
     live: Option<(std::sync::Arc<LiveRun>, watch::Receiver<u64>)>,
     /// The public link by which this viewer came.
-    token: Option<String>,
-    /// How often links had been revoked when this viewer came.
-    revocations: Option<u32>,
+    link: Option<Link>,
     /// The last second sent.
     seen: Option<u32>,
     /// The last state sent.
     told: Option<(RunState, Option<u32>)>,
     ready: VecDeque<Event>,
     over: bool,
+}
+
+/// A public link that somebody looks through.
+struct Link {
+    token: String,
+    /// How often the run's links had been changed when it was last looked at; `None` before.
+    changes: Option<u32>,
+    expires_at: Option<Timestamp>,
 }
 
 impl Viewer {
@@ -138,9 +145,10 @@ impl Viewer {
         }
         if let Some((live, changes)) = &mut self.live {
             changes.mark_unchanged();
-            let revocations = live.revocations();
-            if self.token.is_some() && *self.revocations.get_or_insert(revocations) != revocations {
-                self.over = true;
+            if let Some(link) = &mut self.link
+                && !link.still_shows(&self.state, Some(live.link_changes())).await?
+            {
+                self.finish();
                 return Ok(());
             }
             let look = live.look(self.seen);
@@ -157,8 +165,13 @@ impl Viewer {
 
     /// A run that waits, is over, or is driven by another process.
     async fn look_up(&mut self) -> Result<()> {
-        let run = self.state.db.run(self.id).await?;
-        let Some(run) = run.filter(|run| self.token.is_none() || run.share_token == self.token) else {
+        if let Some(link) = &mut self.link
+            && !link.still_shows(&self.state, None).await?
+        {
+            self.finish();
+            return Ok(());
+        }
+        let Some(run) = self.state.db.run(self.id).await? else {
             self.finish();
             return Ok(());
         };
@@ -220,6 +233,7 @@ impl Viewer {
     }
 
     async fn wait(&mut self) {
+        let expiry = self.link.as_ref().and_then(|link| link.expires_at);
         let changed = async {
             match &mut self.live {
                 // The sender lives as long as the run that is held here.
@@ -232,12 +246,43 @@ impl Viewer {
         };
         tokio::select! {
             () = changed => {}
+            () = reached(expiry) => {}
             () = self.state.shutdown.begun() => {}
         }
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a few milliseconds do not matter to a page")]
+impl Link {
+    /// Asks the database whenever links were changed or this one may have expired; every time without a count of changes.
+    async fn still_shows(&mut self, state: &AppState, changes: Option<u32>) -> Result<bool> {
+        let known = changes.is_some() && self.changes == changes;
+        if known && self.expires_at.is_none_or(|at| Timestamp::now() < at) {
+            return Ok(true);
+        }
+        match share::valid(state, &self.token).await {
+            Ok(share) => {
+                (self.changes, self.expires_at) = (changes, share.expires_at);
+                Ok(true)
+            }
+            Err(Error::Gone(_) | Error::NotFound) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Returns at a moment of the clock; never without one.
+async fn reached(at: Option<Timestamp>) {
+    let Some(at) = at else { return std::future::pending().await };
+    let left = u64::try_from(at.0.saturating_sub(Timestamp::now().0)).unwrap_or(0);
+    // Clocks are set: what is long is looked at again before.
+    wait_for(Duration::from_millis(left).min(LONGEST)).await;
+}
+
 async fn tick() {
-    tokio::time::sleep(LOOK).await;
+    wait_for(LOOK).await;
+}
+
+#[expect(clippy::disallowed_methods, reason = "a few milliseconds do not matter to a page")]
+async fn wait_for(time: Duration) {
+    tokio::time::sleep(time).await;
 }

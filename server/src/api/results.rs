@@ -8,8 +8,9 @@ use serde::Deserialize;
 
 use crate::auth::CurrentUser;
 use crate::error::{Error, Result};
-use crate::pages::runs::{own_run, shared_run};
-use crate::runs::report;
+use crate::pages::runs::own_run;
+use crate::runs::mask::Mask;
+use crate::runs::{report, share};
 use crate::state::AppState;
 use crate::store::runs::RunRow;
 
@@ -31,25 +32,25 @@ pub async fn own(
     Query(wanted): Query<Wanted>,
 ) -> Result<Response> {
     let run = own_run(&state, &user, &id).await?;
-    document(&state, &run, &wanted).await
+    document(&state, &run, &Mask::nothing(), &wanted).await
 }
 
 /// `GET /r/{token}/result.json`.
 ///
 /// # Errors
-/// As [`own`].
+/// As [`share::open`] and [`own`].
 pub async fn shared(
     State(state): State<AppState>,
     Path(token): Path<String>,
     Query(wanted): Query<Wanted>,
 ) -> Result<Response> {
-    let run = shared_run(&state, &token).await?;
-    document(&state, &run, &wanted).await
+    let shared = share::open(&state, &token).await?;
+    document(&state, &shared.run, &shared.mask, &wanted).await
 }
 
-async fn document(state: &AppState, run: &RunRow, wanted: &Wanted) -> Result<Response> {
+async fn document(state: &AppState, run: &RunRow, mask: &Mask, wanted: &Wanted) -> Result<Response> {
     let view = report::look(state, run).await?;
-    let mut document = view.result.ok_or(Error::NotFound)?;
+    let mut document = mask.result(view.result.ok_or(Error::NotFound)?)?;
     document.seconds = wanted.seconds.as_deref().is_some_and(|v| v != "0").then_some(view.points);
     Ok(([(header::CACHE_CONTROL, "private, no-store")], Json(document)).into_response())
 }

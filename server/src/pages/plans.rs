@@ -352,11 +352,18 @@ pub async fn ask_delete(
     frame.show(|chrome| page::render_delete(chrome, &page)).await
 }
 
-/// The answer to the question before a test is deleted.
+/// The answer to the question before something is deleted.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Confirmation {
     confirmed: String,
+}
+
+impl Confirmation {
+    /// Whether the question was answered with yes.
+    pub fn is_given(&self) -> bool {
+        self.confirmed == "yes"
+    }
 }
 
 /// `POST /tests/{id}/delete`. An archived test that has runs was put away to be kept: it goes only when that was confirmed.
@@ -371,7 +378,7 @@ pub async fn delete(
     axum::Form(confirmation): axum::Form<Confirmation>,
 ) -> Result<Response> {
     let row = plans::find(&state, user.id, &id).await?;
-    if row.archived_at.is_some() && confirmation.confirmed != "yes" && state.db.count_runs_of_plan(row.id).await? > 0 {
+    if row.archived_at.is_some() && !confirmation.is_given() && state.db.count_runs_of_plan(row.id).await? > 0 {
         return Ok(see_other(&format!("/tests/{}/delete", row.id)));
     }
     plans::delete(&state, user.id, &row).await?;

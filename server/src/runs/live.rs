@@ -34,7 +34,7 @@ struct Seen {
     summary: Option<Arc<ResultDoc>>,
     stopper: Option<Stopper>,
     stop_asked: bool,
-    revoked: u32,
+    links: u32,
 }
 
 /// Where a driven run is.
@@ -190,14 +190,14 @@ impl LiveRun {
         }
     }
 
-    /// Every link that was handed out until now shows nothing any more.
-    pub fn revoke_links(&self) {
-        self.change(|seen| seen.revoked += 1);
+    /// A public link to this run was changed or revoked: whoever came by one has to look at it again.
+    pub fn links_changed(&self) {
+        self.change(|seen| seen.links += 1);
     }
 
-    /// How often links were revoked.
-    pub fn revocations(&self) -> u32 {
-        read(&self.seen).revoked
+    /// How often links were changed.
+    pub fn link_changes(&self) -> u32 {
+        read(&self.seen).links
     }
 
     fn change(&self, how: impl FnOnce(&mut Seen)) {

@@ -7,14 +7,14 @@ use super::{Db, PlanId, Result, RunId, Timestamp, UserId, reading, statements, t
 
 macro_rules! columns {
     () => {
-        "id, owner_id, plan_id, name, spec, state, end_reason, detail, queued_at, started_at, ended_at, result, share_token, notes"
+        "id, owner_id, plan_id, name, spec, state, end_reason, detail, queued_at, started_at, ended_at, result, notes"
     };
 }
 
 /// For lists, which do not need the plan: it can hold megabytes of bodies.
 macro_rules! list_columns {
     () => {
-        "id, owner_id, plan_id, name, '' as spec, state, end_reason, detail, queued_at, started_at, ended_at, result, share_token, '' as notes"
+        "id, owner_id, plan_id, name, '' as spec, state, end_reason, detail, queued_at, started_at, ended_at, result, '' as notes"
     };
 }
 
@@ -23,10 +23,6 @@ statements! {
         select ", columns!(), "
         from runs
         where id = $1");
-    BY_TOKEN = concat!("
-        select ", columns!(), "
-        from runs
-        where share_token = $1");
     RECENT = concat!("
         select ", list_columns!(), "
         from runs
@@ -126,10 +122,6 @@ statements! {
         update runs
         set notes = $3
         where id = $1 and owner_id = $2";
-    SHARE = "
-        update runs
-        set share_token = $3
-        where id = $1 and owner_id = $2";
     DELETE = "
         delete from runs
         where id = $1 and owner_id = $2 and state in ('over', 'refused')";
@@ -162,8 +154,6 @@ pub struct RunRow {
     pub ended_at: Option<Timestamp>,
     /// The result document as JSON, once it is over and anything was measured.
     pub result: Option<String>,
-    /// Token of the public link, if there is one.
-    pub share_token: Option<String>,
     /// What its owner wrote about it; empty in lists.
     pub notes: String,
 }
@@ -207,11 +197,6 @@ impl Db {
     /// A run by id, whoever owns it.
     pub async fn run(&self, id: RunId) -> Result<Option<RunRow>> {
         reading!(self, pool => query_as(BY_ID).bind(id).fetch_optional(pool).await)
-    }
-
-    /// The run that a public link shows.
-    pub async fn run_by_token(&self, token: &str) -> Result<Option<RunRow>> {
-        reading!(self, pool => query_as(BY_TOKEN).bind(token).fetch_optional(pool).await)
     }
 
     /// The latest runs of an account, newest first.
@@ -357,13 +342,6 @@ impl Db {
     /// Runs under way whose process was last heard of before `before`.
     pub async fn silent_runs(&self, before: Timestamp) -> Result<Vec<RunRow>> {
         reading!(self, pool => query_as(SILENT).bind(before).fetch_all(pool).await)
-    }
-
-    /// Sets (or with `None` revokes) the public link; false if the account has no such run.
-    pub async fn share_run(&self, owner: UserId, id: RunId, token: Option<&str>) -> Result<bool> {
-        changed(writing!(self, pool => {
-            query(SHARE).bind(id).bind(owner).bind(token).execute(pool).await.map(|done| done.rows_affected())
-        })?)
     }
 
     /// Deletes a run that is over, with its samples; false if it is not over or not there.
