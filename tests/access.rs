@@ -58,6 +58,7 @@ const ROUTES: &[Route] = &[
     Route("GET", "/runs/{id}/result.json", SignIn, 404, 200),
     Route("GET", "/runs/{id}/window.json", SignIn, 404, 200),
     Route("POST", "/runs/{id}/notes", SignIn, 404, 303),
+    Route("GET", "/runs/{id}/export/{file}", SignIn, 404, 200),
     Route("GET", "/api/v1/runs/{id}", Status(401), 404, 200),
     Route("GET", "/compare", SignIn, 200, 200),
     Route("POST", "/runs/{id}/stop", SignIn, 404, 303),
@@ -66,6 +67,7 @@ const ROUTES: &[Route] = &[
     Route("GET", "/r/{token}/events", Status(200), 200, 200),
     Route("GET", "/r/{token}/window.json", Status(200), 200, 200),
     Route("GET", "/r/{token}/result.json", Status(200), 200, 200),
+    Route("GET", "/r/{token}/export/{file}", Status(200), 200, 200),
     Route("POST", "/runs/{id}/unshare", SignIn, 404, 303),
     Route("GET", "/runs/{id}/delete", SignIn, 404, 200),
     Route("POST", "/runs/{id}/delete", SignIn, 404, 303),
@@ -142,6 +144,7 @@ impl Things {
             .replace("{id}", id)
             .replace("{version}", &self.version)
             .replace("{token}", &self.token)
+            .replace("{file}", "seconds.csv")
             .replace("{*path}", "none.js")
     }
 }

@@ -174,6 +174,11 @@ impl Histogram {
         Some(self.max_us)
     }
 
+    /// The buckets as the library keeps them; `None` without any time.
+    pub(crate) fn hdr(&self) -> Option<&Hdr<u64>> {
+        self.hdr.as_deref().filter(|_| self.count > 0)
+    }
+
     /// The filled buckets as (highest time of the bucket in µs, count), in order.
     pub fn buckets(&self) -> Vec<(u64, u64)> {
         self.filled().map(|(_, high, count)| (high, count)).collect()

@@ -15,6 +15,7 @@ pub mod arrivals;
 pub mod distribution;
 pub mod example;
 pub mod histogram;
+pub mod interval_log;
 pub mod limit;
 #[cfg(feature = "net")]
 pub mod net;

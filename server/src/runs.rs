@@ -15,10 +15,12 @@ use crate::store::plans::PlanRow;
 use crate::store::runs::{NewRun, RunRow};
 use crate::store::{RunId, Timestamp, UserId};
 
+pub mod export;
 pub mod generate;
 pub mod kept;
 pub mod live;
 pub mod mask;
+pub mod picture;
 pub mod queue;
 pub mod range;
 pub mod report;

@@ -13,11 +13,15 @@ use crate::config::{Config, Mode};
 use crate::hosts::check::Checker;
 use crate::outgoing::Outgoing;
 use crate::runs::Runs;
+use crate::runs::picture::Pictures;
 use crate::secrets::Vault;
 use crate::store::Db;
 
 /// Tests that are tried at once.
 const TRIALS: usize = 8;
+
+/// Stretches of seconds that are read for downloads at once.
+const EXPORTS: usize = 4;
 
 /// Shared by all requests; cheap to clone.
 #[derive(Clone)]
@@ -47,6 +51,10 @@ pub struct Inner {
     pub checker: Checker,
     /// Turns of tests that are tried once, for all accounts.
     pub trials: Semaphore,
+    /// Turns of downloads that read histograms.
+    pub exports: Semaphore,
+    /// Draws pictures.
+    pub pictures: Pictures,
     /// Whether the server is ending.
     pub shutdown: Shutdown,
     /// Work that outlives a request.
@@ -68,6 +76,8 @@ impl AppState {
         AppState(Arc::new(Inner {
             passwords: Passwords::new(),
             trials: Semaphore::new(TRIALS),
+            exports: Semaphore::new(EXPORTS),
+            pictures: Pictures::default(),
             attempts: Attempts::new(config.attempts),
             setup: SetupToken::new(),
             checker: Checker::new(outgoing.clone()),

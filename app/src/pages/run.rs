@@ -2,6 +2,7 @@
 
 pub mod export;
 pub mod share;
+pub mod summary;
 
 use leptos::prelude::*;
 use oleada_engine::result::{PlanDoc, Point, ResultDoc};
