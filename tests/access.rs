@@ -67,6 +67,8 @@ const ROUTES: &[Route] = &[
     Route("GET", "/r/{token}/events", Status(200), 200, 200),
     Route("GET", "/r/{token}/window.json", Status(200), 200, 200),
     Route("GET", "/r/{token}/result.json", Status(200), 200, 200),
+    Route("GET", "/r/{token}/embed", Status(200), 200, 200),
+    Route("GET", "/r/{token}/picture.png", Status(200), 200, 200),
     Route("GET", "/r/{token}/export/{file}", Status(200), 200, 200),
     Route("POST", "/runs/{id}/unshare", SignIn, 404, 303),
     Route("GET", "/runs/{id}/delete", SignIn, 404, 200),

@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod dashboard;
+pub mod embed;
 pub mod error;
 pub mod home;
 pub mod hosts;

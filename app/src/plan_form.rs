@@ -144,6 +144,8 @@ pub struct RequestForm {
 /// The whole form as typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanForm {
+    /// What tells this form from others, so that a new test is made once however often the form is sent; empty = it has none.
+    pub form_id: String,
     /// Name of the test.
     pub name: String,
     /// Notes.
@@ -400,6 +402,7 @@ impl PlanForm {
         let (order, at_end) = spec.data.as_ref().map(|data| (data.order, data.at_end)).unwrap_or_default();
         let data_stored = StoredData::of(spec);
         let mut form = PlanForm {
+            form_id: String::new(),
             name: name.to_owned(),
             notes: notes.to_owned(),
             tags: String::new(),
@@ -615,6 +618,7 @@ impl PlanForm {
         let field = match name {
             "name" => &mut self.name,
             "notes" => &mut self.notes,
+            "form_id" => &mut self.form_id,
             "tags" => &mut self.tags,
             "load" => &mut self.load,
             "per_test" => &mut self.per_test,

@@ -14,6 +14,17 @@ const PAGE_JS: &str = include_str!("shell/page.js");
 /// Loads the bundle and wakes every island, parents before children.
 const ISLANDS_JS: &str = include_str!("shell/islands.js");
 
+/// What previews of a link to a page show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// Address of the page, with scheme and host.
+    pub url: String,
+    /// Address of the picture, with scheme and host.
+    pub picture: String,
+    /// Width and height of the picture in pixels.
+    pub size: (u32, u32),
+}
+
 /// What the head says of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Head {
@@ -23,6 +34,8 @@ pub struct Head {
     pub description: String,
     /// Keep it out of search engines; true for everything behind a sign-in and for shared reports.
     pub private: bool,
+    /// For previews of links to it; `None` = none.
+    pub preview: Option<Preview>,
     /// Class of `<main>`, for the width of its column.
     pub class: &'static str,
     /// Load the page again after so many seconds where there is no script.
@@ -67,6 +80,16 @@ pub(crate) fn document(chrome: &Chrome, head: &Head, body: impl FnOnce() -> AnyV
     out
 }
 
+/// A document without navigation, footer and scripts, to be shown inside pages of others.
+pub(crate) fn frame(chrome: &Chrome, head: &Head, body: impl FnOnce() -> AnyView) -> String {
+    let main = to_html(body);
+    let mut out = String::with_capacity(main.len() + 2048);
+    let bare = Chrome { assets: AssetPaths { js: None, wasm: None, ..chrome.assets.clone() }, ..Chrome::default() };
+    write_head(&mut out, &bare, head);
+    let _ = writeln!(out, "<body class=\"embed\">\n<main>{main}</main>\n</body>\n</html>");
+    out
+}
+
 fn write_head(out: &mut String, chrome: &Chrome, head: &Head) {
     let _ = write!(
         out,
@@ -77,6 +100,19 @@ fn write_head(out: &mut String, chrome: &Chrome, head: &Head) {
     );
     if !head.description.is_empty() {
         let _ = writeln!(out, "<meta name=\"description\" content=\"{}\">", escape(&head.description));
+    }
+    if let Some(Preview { url, picture, size: (width, height) }) = &head.preview {
+        let (title, url, picture) = (escape(&head.title), escape(url), escape(picture));
+        let description = escape(&head.description);
+        let _ = writeln!(
+            out,
+            "<meta property=\"og:type\" content=\"website\">\n<meta property=\"og:site_name\" content=\"Oleada\">\n\
+             <meta property=\"og:title\" content=\"{title}\">\n<meta property=\"og:description\" content=\"{description}\">\n\
+             <meta property=\"og:url\" content=\"{url}\">\n<meta property=\"og:image\" content=\"{picture}\">\n\
+             <meta property=\"og:image:type\" content=\"image/png\">\n<meta property=\"og:image:width\" content=\"{width}\">\n\
+             <meta property=\"og:image:height\" content=\"{height}\">\n<meta property=\"og:image:alt\" content=\"{description}\">\n\
+             <meta name=\"twitter:card\" content=\"summary_large_image\">"
+        );
     }
     if head.private {
         out.push_str("<meta name=\"robots\" content=\"noindex\">\n");

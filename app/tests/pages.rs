@@ -111,6 +111,7 @@ fn hostile_text_stays_text_everywhere() {
     let mut run = fixtures::shared_run();
     run.test_name = HOSTILE.into();
     run.state_detail = Some(HOSTILE.into());
+    run.notes = HOSTILE.into();
     run.plan.requests[0].url = HOSTILE.into();
     run.siblings = runs.clone();
     if let Some(result) = &mut run.result {
@@ -150,6 +151,8 @@ fn hostile_text_stays_text_everywhere() {
         ("form", pages::plan_form::render(&chrome, &fixtures::bad_test())),
         ("run", pages::run::render(&chrome, &run)),
         ("live", pages::run::render(&chrome, &live)),
+        ("public", pages::run::render(&chrome, &RunPage { access: fixtures::public_run().access, ..run.clone() })),
+        ("embed", pages::embed::render(&chrome, &run, "http://127.0.0.1/r/x")),
         ("compare", pages::compare::render(&chrome, &compare)),
         (
             "error",

@@ -175,8 +175,10 @@ impl Histogram {
     }
 
     /// The buckets as the library keeps them; `None` without any time.
-    pub(crate) fn hdr(&self) -> Option<&Hdr<u64>> {
-        self.hdr.as_deref().filter(|_| self.count > 0)
+    pub(crate) fn to_hdr(&self) -> Option<Hdr<u64>> {
+        let mut hdr = (self.count > 0).then(empty_hdr)?;
+        self.filled().for_each(|(low, _, count)| hdr.saturating_record_n(low, count));
+        Some(hdr)
     }
 
     /// The filled buckets as (highest time of the bucket in µs, count), in order.
@@ -187,9 +189,7 @@ impl Histogram {
     /// Appends the stored form: length, HDR V2 deflate, then the exact figures.
     pub fn encode(&self, out: &mut Vec<u8>) {
         let mut blob = Vec::new();
-        if self.count > 0 {
-            let mut hdr = empty_hdr();
-            self.filled().for_each(|(low, _, count)| hdr.saturating_record_n(low, count));
+        if let Some(hdr) = self.to_hdr() {
             V2DeflateSerializer::new().serialize(&hdr, &mut blob).expect("writing to memory does not fail");
         }
         out.extend_from_slice(&(blob.len() as u32).to_le_bytes());

@@ -24,12 +24,12 @@ pub fn head(started_at: SystemTime) -> Vec<u8> {
 
 /// Appends second `t`.
 pub fn append(out: &mut Vec<u8>, t: u32, times: &Histogram) {
-    let Some(hdr) = times.hdr() else { return };
+    let Some(hdr) = times.to_hdr() else { return };
     let mut serializer = V2DeflateSerializer::new();
     let mut writer =
         IntervalLogWriterBuilder::new().begin_log_with(out, &mut serializer).expect("writing to memory does not fail");
     writer
-        .write_histogram(hdr, Duration::from_secs(u64::from(t)), Duration::from_secs(1), None)
+        .write_histogram(&hdr, Duration::from_secs(u64::from(t)), Duration::from_secs(1), None)
         .expect("writing to memory does not fail");
 }
 

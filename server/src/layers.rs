@@ -61,6 +61,10 @@ impl RequestContext {
     }
 }
 
+/// In the extensions of a response: pages of others may show it, in a frame or as a picture.
+#[derive(Clone, Copy, Debug)]
+pub struct ForOthers;
+
 /// Outermost: gives the request its context and a span, and the response its headers.
 pub async fn dress(mut request: Request, next: Next) -> Response {
     let context = RequestContext::default();
@@ -68,9 +72,15 @@ pub async fn dress(mut request: Request, next: Next) -> Response {
     let span =
         tracing::info_span!("request", method = %request.method(), path = request.uri().path(), id = %context.0.id);
     let begun = Instant::now();
+    let by_link = request.uri().path().starts_with("/r/");
     async move {
         let mut response = next.run(request).await;
-        set_headers(response.headers_mut(), &context);
+        let for_others = response.extensions().get::<ForOthers>().is_some();
+        set_headers(response.headers_mut(), &context, for_others);
+        if by_link {
+            // Pages say it too, but pictures and tables cannot.
+            response.headers_mut().insert("x-robots-tag", HeaderValue::from_static("noindex"));
+        }
         tracing::debug!(
             status = response.status().as_u16(),
             duration_us = begun.elapsed().as_micros() as u64,
@@ -82,10 +92,11 @@ pub async fn dress(mut request: Request, next: Next) -> Response {
     .await
 }
 
-fn set_headers(headers: &mut HeaderMap, context: &RequestContext) {
+fn set_headers(headers: &mut HeaderMap, context: &RequestContext, for_others: bool) {
+    let (ancestors, resources) = if for_others { ("*", "cross-origin") } else { ("'none'", "same-origin") };
     let policy = format!(
         "default-src 'self'; script-src 'self' 'nonce-{}' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; \
-         connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'; object-src 'none'",
+         connect-src 'self'; frame-ancestors {ancestors}; base-uri 'none'; form-action 'self'; object-src 'none'",
         context.nonce()
     );
     let values = [
@@ -93,7 +104,7 @@ fn set_headers(headers: &mut HeaderMap, context: &RequestContext) {
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "same-origin"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), resources),
         (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
         (HeaderName::from_static("x-request-id"), &context.id()),
     ];

@@ -42,15 +42,69 @@ pub fn open(state: &AppState, row: &PlanRow) -> Result<Opened> {
 /// # Errors
 /// [`Error::Conflict`] when the account has [`MOST`] of them.
 pub async fn add(state: &AppState, owner: UserId, test: &NewTest) -> Result<PlanId> {
-    add_from(state, owner, test, None).await
+    add_from(state, owner, test, None, None).await
+}
+
+/// A saved test.
+#[derive(Clone, Copy, Debug)]
+pub struct Added {
+    /// Its id.
+    pub id: PlanId,
+    /// Whether the same form had made it before: somebody pressed the button twice.
+    pub again: bool,
+}
+
+/// Saves a new test that was sent with a form; the same form with the same content makes one test only.
+///
+/// # Errors
+/// As [`add`].
+pub async fn add_by_form(state: &AppState, owner: UserId, test: &NewTest, form: &str) -> Result<Added> {
+    // Ids are made by us: anything else is no form of ours.
+    let form = Some(form).filter(|form| Uuid::parse_str(form).is_ok());
+    for _ in 0..2 {
+        let made = match form {
+            Some(form) => state.db.plan_of_form(owner, form).await?,
+            None => None,
+        };
+        if let Some(row) = &made
+            && is_same(state, row, test)
+        {
+            return Ok(Added { id: row.id, again: true });
+        }
+        // Sent again with other content, it is another test.
+        match add_from(state, owner, test, None, form.filter(|_| made.is_none())).await {
+            Ok(id) => return Ok(Added { id, again: false }),
+            // In the meantime the other one was made.
+            Err(Error::Internal(error)) if is_unique_violation(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Error::Conflict("This form is being saved already. Look at your tests.".into()))
+}
+
+fn is_unique_violation(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<crate::store::Error>().is_some_and(crate::store::Error::is_unique_violation)
+}
+
+fn is_same(state: &AppState, row: &PlanRow, test: &NewTest) -> bool {
+    open(state, row).is_ok_and(|opened| opened.plan == test.plan)
+        && row.name == test.name
+        && row.notes == test.notes
+        && row.tags == joined_tags(&test.tags)
 }
 
 /// `before` is the stored plan that the test was made from.
-async fn add_from(state: &AppState, owner: UserId, test: &NewTest, before: Option<&str>) -> Result<PlanId> {
+async fn add_from(
+    state: &AppState,
+    owner: UserId,
+    test: &NewTest,
+    before: Option<&str>,
+    form: Option<&str>,
+) -> Result<PlanId> {
     if state.db.count_plans(owner).await? >= MOST {
         return Err(Error::Conflict(format!("You have {MOST} tests, the most an account may have. Delete one first.")));
     }
-    Ok(state.db.add_plan(owner, Stored::of(state, test, before)?.text()).await?)
+    Ok(state.db.add_plan_by(owner, Stored::of(state, test, before)?.text(), form).await?)
 }
 
 /// Saves a changed test; what it was before becomes a former version. Runs that are waiting keep the plan they were asked for
@@ -60,11 +114,7 @@ async fn add_from(state: &AppState, owner: UserId, test: &NewTest, before: Optio
 /// [`Error::NotFound`] if it is gone.
 pub async fn change(state: &AppState, owner: UserId, row: &PlanRow, test: &NewTest) -> Result<()> {
     let clear = secrets::has_clear_text(&row.spec);
-    let unchanged = open(state, row).is_ok_and(|opened| opened.plan == test.plan)
-        && row.name == test.name
-        && row.notes == test.notes
-        && row.tags == joined_tags(&test.tags);
-    if unchanged && !clear {
+    if is_same(state, row, test) && !clear {
         return Ok(());
     }
     write(state, owner, row.id, &Stored::of(state, test, Some(&row.spec))?).await
@@ -133,7 +183,7 @@ pub async fn copy(state: &AppState, owner: UserId, row: &PlanRow) -> Result<Plan
         plan: open(state, row)?.plan,
         told: Vec::new(),
     };
-    add_from(state, owner, &test, Some(&row.spec)).await
+    add_from(state, owner, &test, Some(&row.spec), None).await
 }
 
 /// Archives a test: it leaves the list and cannot be started; its runs stay.

@@ -93,6 +93,8 @@ fn routes() -> Router<AppState> {
         .route("/r/{token}/events", get(api::live::shared))
         .route("/r/{token}/result.json", get(api::results::shared))
         .route("/r/{token}/window.json", get(api::range::shared))
+        .route("/r/{token}/embed", get(pages::runs::embed))
+        .route("/r/{token}/picture.png", get(pages::runs::picture))
         .route("/r/{token}/export/{file}", get(api::export::shared))
         .route("/assets/{*path}", get(assets::serve))
         .route("/favicon.ico", get(pages::home::favicon))

@@ -49,6 +49,7 @@ pub fn render(chrome: &Chrome, page: &TestFormPage) -> String {
             <form method="post" action=action.clone() enctype="multipart/form-data" class="test-form" autocomplete="off">
                 // Return in a field presses the first button of a form.
                 <button class="visually-hidden" type="submit" name="action" value="save" tabindex="-1" aria-hidden="true">"Save"</button>
+                {(page.id.is_none() && !page.form.form_id.is_empty()).then(|| view! { <input type="hidden" name="form_id" value=page.form.form_id.clone() /> })}
                 <div class="form-main">
                     {form.basics()}
                     {form.requests()}

@@ -14,7 +14,7 @@ use crate::chart::timeline::Timeline;
 use crate::format;
 use crate::islands::LiveReport;
 use crate::live::StateEvent;
-use crate::shell::{Head, document};
+use crate::shell::{Head, Preview, document};
 use crate::ui::badge::run_badge;
 use crate::ui::form::{error_summary, text_area};
 use crate::ui::runs::run_table;
@@ -96,6 +96,9 @@ pub struct RunPage {
     pub siblings: Vec<RunRow>,
 }
 
+/// Size of the picture of a public link in pixels.
+pub const PICTURE: (u32, u32) = (1200, 630);
+
 /// Most seconds sent to a live page at first; beyond them neighbours are joined.
 const LIVE_ROWS: usize = 1800;
 
@@ -116,13 +119,21 @@ impl RunPage {
 /// Draws the page.
 pub fn render(chrome: &Chrome, page: &RunPage) -> String {
     let over = page.state.is_over();
+    let (description, preview) = match &page.access {
+        Access::Owner { .. } => (String::new(), None),
+        Access::Public { url, .. } => {
+            let picture = format!("{url}/picture.png");
+            let says = match &page.result {
+                Some(result) => summary::sentence(result),
+                None => page.state.explanation().to_owned(),
+            };
+            (says, Some(Preview { url: url.clone(), picture, size: PICTURE }))
+        }
+    };
     let head = Head {
         title: page.test_name.clone(),
-        description: if page.is_public() {
-            format!("Load test report: {}", words::plan_sentence(&page.plan))
-        } else {
-            String::new()
-        },
+        description,
+        preview,
         private: true,
         class: "report",
         // Without a script the page fetches itself again; with one, the island is quicker.

@@ -53,10 +53,10 @@ async fn download(state: &AppState, source: Source, file: &str) -> Result<Respon
         "requests.tsv" => ("text/tab-separated-values; charset=utf-8", times::requests(state, &source).await?.into()),
         "latency.hlog" => ("text/plain; charset=utf-8", log(state, &source)),
         "junit.xml" => ("application/xml", junit::document(&source).into()),
-        "response-times.svg" => (SVG, drawing(Kind::Times, &source).into()),
-        "throughput.svg" => (SVG, drawing(Kind::Rates, &source).into()),
-        "response-times.png" => (PNG, state.pictures.png(drawing(Kind::Times, &source), SCALE).await?.into()),
-        "throughput.png" => (PNG, state.pictures.png(drawing(Kind::Rates, &source), SCALE).await?.into()),
+        "response-times.svg" => (SVG, picture::chart_file(Kind::Times, &source).into()),
+        "throughput.svg" => (SVG, picture::chart_file(Kind::Rates, &source).into()),
+        "response-times.png" => (PNG, state.pictures.png(picture::chart_file(Kind::Times, &source), SCALE).await?.into()),
+        "throughput.png" => (PNG, state.pictures.png(picture::chart_file(Kind::Rates, &source), SCALE).await?.into()),
         _ => return Err(Error::NotFound),
     };
     let name = format!("attachment; filename=\"{}\"", source.file_name(file));
@@ -72,10 +72,6 @@ fn json(source: &Source) -> Result<Vec<u8>> {
     let mut document = source.result.clone();
     document.seconds = Some(source.points.clone());
     Ok(serde_json::to_vec(&document).map_err(anyhow::Error::from)?)
-}
-
-fn drawing(kind: Kind, source: &Source) -> String {
-    picture::chart_file(kind, &source.name, &source.points)
 }
 
 /// Piece by piece: the log of a day is large.

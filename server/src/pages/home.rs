@@ -24,8 +24,12 @@ pub async fn favicon() -> Response {
         .map_or_else(|| StatusCode::NO_CONTENT.into_response(), |path| Redirect::temporary(&path).into_response())
 }
 
-/// `GET /robots.txt`: the front page may be indexed, nothing else; shared reports say so themselves too.
+/// `GET /robots.txt`: the front page may be indexed, nothing else. Shared reports may be fetched, for previews of links, and say
+/// themselves that they are not to be indexed.
 pub async fn robots() -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], "User-agent: *\nAllow: /$\nAllow: /assets/\nDisallow: /\n")
+    (
+        [(header::CONTENT_TYPE, "text/plain; charset=utf-8")],
+        "User-agent: *\nAllow: /$\nAllow: /assets/\nAllow: /r/\nDisallow: /\n",
+    )
         .into_response()
 }

@@ -1,5 +1,7 @@
 //! The pages of tests.
 
+use std::time::Duration;
+
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use oleada_app::FlashKind;
@@ -20,7 +22,7 @@ use crate::error::{Error, Result, see_other};
 use crate::render::{Frame, flash};
 use crate::state::AppState;
 use crate::store::plans::{PlanRow, Sort, Wanted, split_tags};
-use crate::store::{PlanId, UserId};
+use crate::store::{PlanId, RunId, UserId};
 use crate::{hosts, plans, runs};
 
 /// Runs shown on a test's page.
@@ -130,7 +132,8 @@ pub async fn new(
     Query(prefill): Query<Prefill>,
     frame: Frame,
 ) -> Result<Response> {
-    let form = if prefill.url.is_empty() { PlanForm::default() } else { PlanForm::for_url(&prefill.url) };
+    let mut form = if prefill.url.is_empty() { PlanForm::default() } else { PlanForm::for_url(&prefill.url) };
+    form.form_id = uuid::Uuid::new_v4().to_string();
     let page = form_page(&state, user.id, None, form, Vec::new()).await?;
     frame.show(|chrome| plan_form::render(chrome, &page)).await
 }
@@ -150,13 +153,28 @@ pub async fn create(
     if let Some(error) = fetch_data(&state, &mut form, action).await {
         return again(&state, user.id, None, form, vec![error], frame).await;
     }
+    let form_id = form.form_id.clone();
     match judge(form, action, None) {
         Judged::Test(test, run) => {
-            let id = plans::add(&state, user.id, &test).await?;
+            let plans::Added { id, again } = plans::add_by_form(&state, user.id, &test, &form_id).await?;
+            if let Some(run) = if again && run { first_run(&state, id).await? } else { None } {
+                return Ok(see_other(&format!("/runs/{run}")));
+            }
             saved(&state, user.id, id, &test.told, run, &session).await
         }
         Judged::Again(form, errors) => again(&state, user.id, None, *form, errors, frame).await,
     }
+}
+
+/// The run that the first of two clicks has started, or is about to start.
+async fn first_run(state: &AppState, id: PlanId) -> Result<Option<RunId>> {
+    for _ in 0..20 {
+        if let Some(run) = state.db.runs_of_plan(id, 1).await?.pop() {
+            return Ok(Some(run.id));
+        }
+        runs::queue::pause(Duration::from_millis(50)).await;
+    }
+    Ok(None)
 }
 
 /// `GET /tests/{id}`.

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use axum::Form;
 use axum::extract::{Path, Query, State};
-use axum::response::Response;
+use axum::http::{StatusCode, header};
+use axum::response::{Html, IntoResponse as _, Response};
+use oleada_app::pages::embed;
 use oleada_app::pages::run::share::{ShareForm, ShareLink};
 use oleada_app::pages::run::{self as page, Access, RunPage};
 use oleada_app::{FlashKind, format};
@@ -16,6 +18,7 @@ use super::plans::Confirmation;
 
 use crate::auth::CurrentUser;
 use crate::error::{Error, Result, see_other};
+use crate::layers::ForOthers;
 use crate::render::{Frame, flash};
 use crate::runs::range::Asked;
 use crate::runs::share::Shared;
@@ -146,6 +149,40 @@ pub async fn shared_page(state: &AppState, shared: Shared, asked: &Asked) -> Res
     let token = shared.share.token;
     let access = Access::Public { url: state.url(&format!("/r/{token}")), token };
     shared.mask.page(report::page(state, &shared.run, access, Vec::new(), asked).await?)
+}
+
+/// `GET /r/{token}/embed`: the only page that others may show in a frame, also where it says that there is nothing to show.
+///
+/// # Errors
+/// As [`share::open`], for an unknown token.
+pub async fn embed(State(state): State<AppState>, Path(token): Path<String>, frame: Frame) -> Result<Response> {
+    let mut response = match share::open(&state, &token).await {
+        Ok(shared) => {
+            let page = shared_page(&state, shared, &Asked::default()).await?;
+            let url = state.url(&format!("/r/{token}"));
+            Html(embed::render(&frame.bare_chrome(), &page, &url)).into_response()
+        }
+        Err(Error::Gone(sentence)) => {
+            (StatusCode::GONE, Html(embed::render_gone(&frame.bare_chrome(), &sentence))).into_response()
+        }
+        Err(error) => return Err(error),
+    };
+    response.extensions_mut().insert(ForOthers);
+    Ok(response)
+}
+
+/// `GET /r/{token}/picture.png`: what previews of the link show.
+///
+/// # Errors
+/// As [`share::open`]; [`Error::Unavailable`] when many pictures are being drawn.
+pub async fn picture(State(state): State<AppState>, Path(token): Path<String>) -> Result<Response> {
+    let shared = share::open(&state, &token).await?;
+    let share = shared.share.clone();
+    let page = shared_page(&state, shared, &Asked::default()).await?;
+    let png = state.pictures.of_link(&share, &page).await?;
+    let mut response = ([(header::CONTENT_TYPE, "image/png")], png.to_vec()).into_response();
+    response.extensions_mut().insert(ForOthers);
+    Ok(response)
 }
 
 /// The form by which a run is shared.

@@ -5,20 +5,17 @@ use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use oleada_app::chart::{Chart, Mark, Viewport, report, svg};
-use oleada_app::pages::run::RunPage;
-use oleada_app::pages::run::summary;
+use oleada_app::chart::overview::Overview;
+use oleada_app::chart::report::{self, Timing};
+use oleada_app::chart::{Chart, Mark, Viewport, svg};
+use oleada_app::pages::run::{PICTURE, RunPage, summary};
 use oleada_app::ui::words::plan_sentence;
-use oleada_engine::result::Point;
 use resvg::{tiny_skia, usvg};
 use tokio::sync::Semaphore;
 
-use super::export::xml_text;
+use super::export::{Source, xml_text};
 use crate::error::{Error, Result};
 use crate::store::shares::ShareRow;
-
-/// Size of the picture of a link in pixels.
-pub const PREVIEW: (u32, u32) = (1200, 630);
 
 /// Pictures drawn at once.
 const AT_ONCE: usize = 2;
@@ -56,22 +53,24 @@ pub enum Kind {
     Rates,
 }
 
-fn chart(kind: Kind, points: &[Point]) -> Chart {
+fn chart(kind: Kind, source: &Source) -> Chart {
+    let Overview { points, stretch, facts, .. } = Overview::of(&source.points);
+    let timing = Timing::over(stretch, source.result.duration_s);
     match kind {
-        Kind::Times => report::response_times("times", points, 1, None),
-        Kind::Rates => report::throughput("rates", points, 1, None),
+        Kind::Times => report::response_times("times", &points, timing, &facts),
+        Kind::Rates => report::throughput("rates", &points, timing, &facts),
     }
     .thinned(COLUMNS)
 }
 
 /// A chart as an SVG file: title, legend, drawing; nothing is loaded from elsewhere.
-pub fn chart_file(kind: Kind, name: &str, points: &[Point]) -> String {
+pub fn chart_file(kind: Kind, source: &Source) -> String {
     const MARGIN: f64 = 24.0;
-    let chart = chart(kind, points);
+    let chart = chart(kind, source);
     let viewport = Viewport { hidden: chart.initially_hidden(), ..Viewport::wide() };
     let (width, height) = (viewport.width + 2.0 * MARGIN, viewport.height + 132.0);
     let mut out = begin(width, height);
-    text(&mut out, "title", MARGIN, 42.0, &short(name, 80));
+    text(&mut out, "title", MARGIN, 42.0, &short(&source.name, 80));
     text(&mut out, "muted", MARGIN, 64.0, &chart.title);
     legend(&mut out, &chart, &viewport, MARGIN, 90.0);
     drawing(&mut out, &chart, &viewport, MARGIN, 108.0);
@@ -81,7 +80,7 @@ pub fn chart_file(kind: Kind, name: &str, points: &[Point]) -> String {
 
 /// The picture of a link: name, headline figures, the response times.
 pub fn preview(page: &RunPage) -> String {
-    let (width, height) = (f64::from(PREVIEW.0), f64::from(PREVIEW.1));
+    let (width, height) = (f64::from(PICTURE.0), f64::from(PICTURE.1));
     let mut out = begin(width, height);
     text(&mut out, "name", 48.0, 76.0, &short(&page.test_name, 48));
     text(&mut out, "sub", 48.0, 114.0, &short(&plan_sentence(&page.plan), 88));
@@ -96,7 +95,7 @@ pub fn preview(page: &RunPage) -> String {
         }
         None => text(&mut out, "figure", 48.0, 212.0, page.state.label()),
     }
-    let chart = chart(Kind::Times, &page.points);
+    let chart = summary::chart("times", page).thinned(COLUMNS);
     let viewport = Viewport { width: width - 96.0, height: 320.0, log: false, hidden: chart.initially_hidden() };
     drawing(&mut out, &chart, &viewport, 48.0, 252.0);
     out.push_str("<text class=\"brand\" x=\"1152\" y=\"606\" text-anchor=\"end\">Oleada</text></svg>\n");

@@ -49,7 +49,7 @@ pub async fn work(state: AppState) {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a few milliseconds do not matter to the queue")]
-pub(super) async fn pause(time: Duration) {
+pub(crate) async fn pause(time: Duration) {
     tokio::time::sleep(time).await;
 }
 

@@ -72,8 +72,12 @@ statements! {
         order by last_run_at desc nulls last, id desc
         limit $9 offset $10");
     ADD = "
-        insert into plans (id, owner_id, name, notes, tags, spec, search, created_at, updated_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $8)";
+        insert into plans (id, owner_id, name, notes, tags, spec, search, created_at, updated_at, form_id)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)";
+    BY_FORM = concat!("
+        select ", columns!(), "
+        from plans
+        where owner_id = $1 and form_id = $2");
     CHANGE = "
         update plans
         set name = $3, notes = $4, tags = $5, spec = $6, search = $7, updated_at = $8
@@ -352,6 +356,16 @@ impl Db {
 
     /// Makes a test.
     pub async fn add_plan(&self, owner: UserId, text: PlanText<'_>) -> Result<PlanId> {
+        self.add_plan_by(owner, text, None).await
+    }
+
+    /// The test that a form has made.
+    pub async fn plan_of_form(&self, owner: UserId, form: &str) -> Result<Option<PlanRow>> {
+        reading!(self, pool => query_as(BY_FORM).bind(owner).bind(form).fetch_optional(pool).await)
+    }
+
+    /// Makes a test by a form; a uniqueness error if that form has made one already.
+    pub async fn add_plan_by(&self, owner: UserId, text: PlanText<'_>, form: Option<&str>) -> Result<PlanId> {
         let id = PlanId::new();
         writing!(self, pool => {
             query(ADD)
@@ -363,6 +377,7 @@ impl Db {
                 .bind(text.spec)
                 .bind(text.search)
                 .bind(Timestamp::now())
+                .bind(form)
                 .execute(pool)
                 .await
                 .map(|_| id)

@@ -3,7 +3,26 @@
 use oleada_engine::result::ResultDoc;
 use oleada_engine::verdict::LimitedBy;
 
+use super::RunPage;
+use crate::chart::overview::{Facts, Overview};
+use crate::chart::report::{self, Timing};
+use crate::chart::Chart;
 use crate::format;
+
+/// The response times of a run, under way or over.
+pub fn chart(id: &str, page: &RunPage) -> Chart {
+    let over = |result: &ResultDoc, Overview { points, stretch, facts, .. }: &Overview| {
+        report::response_times(id, points, Timing::over(*stretch, result.duration_s), facts)
+    };
+    match (&page.result, &page.details.overview) {
+        (Some(result), Some(overview)) => over(result, overview),
+        (Some(result), None) => over(result, &Overview::of(&page.points)),
+        (None, _) => {
+            let facts = Facts::of(&page.points, 1);
+            report::response_times(id, &page.points, Timing::live(1, page.plan.duration_s), &facts)
+        }
+    }
+}
 
 /// The headline figures, with their labels.
 pub fn figures(result: &ResultDoc) -> [(&'static str, String); 5] {

@@ -45,11 +45,12 @@ pub fn seconds(source: &Source) -> Result<Vec<u8>> {
         "p99_ms",
         "max_ms",
         "bytes_received",
+        "bytes_sent",
     ];
     out.write_record(head).map_err(anyhow::Error::from)?;
     let name = cell(&source.name).into_owned();
     let time = |value: Option<f64>| value.map(|ms| ms.to_string()).unwrap_or_default();
-    for Point { t, planned, sent, ok, errors, clients, p50, p95, p99, max, bytes_received } in &source.points {
+    for Point { t, planned, sent, ok, errors, clients, p50, p95, p99, max, bytes_received, bytes_sent, .. } in &source.points {
         let row = [
             name.clone(),
             rfc3339(source.started_at + i64::from(*t) * 1000),
@@ -64,6 +65,7 @@ pub fn seconds(source: &Source) -> Result<Vec<u8>> {
             time(*p99),
             time(*max),
             bytes_received.to_string(),
+            bytes_sent.to_string(),
         ];
         out.write_record(row).map_err(anyhow::Error::from)?;
     }
