@@ -53,6 +53,15 @@ const ROUTES: &[Route] = &[
     Route("GET", "/tests/{id}/history", SignIn, 404, 200),
     Route("POST", "/tests/{id}/history/{version}/restore", SignIn, 404, 303),
     Route("POST", "/tests/{id}/run", SignIn, 404, 303),
+    Route("GET", "/tests/{id}/series", SignIn, 404, 200),
+    Route("POST", "/tests/{id}/series", SignIn, 404, 422),
+    Route("GET", "/tests/{id}/capacity", SignIn, 404, 200),
+    Route("POST", "/tests/{id}/capacity", SignIn, 404, 422),
+    Route("GET", "/series/{id}", SignIn, 404, 200),
+    Route("GET", "/series/{id}/table.csv", SignIn, 404, 200),
+    Route("POST", "/series/{id}/stop", SignIn, 404, 303),
+    Route("POST", "/series/{id}/delete", SignIn, 404, 303),
+    Route("GET", "/runs", SignIn, 200, 200),
     Route("GET", "/runs/{id}", SignIn, 404, 200),
     Route("GET", "/runs/{id}/events", SignIn, 404, 200),
     Route("GET", "/runs/{id}/result.json", SignIn, 404, 200),
@@ -87,6 +96,7 @@ struct Things {
     version: String,
     runs: [String; 2],
     token: String,
+    series: String,
 }
 
 impl Things {
@@ -125,7 +135,10 @@ impl Things {
             .chars()
             .take_while(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
             .collect();
-        Things { host, test, version, runs: runs.try_into().unwrap(), token }
+        let sizes = [("varies", "clients"), ("how", "list"), ("sizes", "1, 2")];
+        let series = anna.post(&format!("{test}/series"), &sizes).await.location();
+        anna.wait_for_text(&series, ">Over<").await;
+        Things { host, test, version, runs: runs.try_into().unwrap(), token, series }
     }
 
     /// The route's pattern as an address.
@@ -138,6 +151,8 @@ impl Things {
             &self.host
         } else if pattern.starts_with("/tests") {
             &self.test
+        } else if pattern.starts_with("/series") {
+            &self.series
         } else {
             &self.runs[0]
         };

@@ -112,7 +112,10 @@ async fn b64_the_report_of_a_day_is_light_quick_and_shows_a_spike_of_one_second(
     }
 
     let module = page.select_attribute("#islands", &["data-js"]).pop();
-    assert!(module.is_some() || !asked_for("CI", "true"), "the server was built without its bundle; run `cargo xtask test`");
+    assert!(
+        module.is_some() || !asked_for("CI", "true"),
+        "the server was built without its bundle; run `cargo xtask test`"
+    );
     let assets = page.select_attribute("#islands, link[rel=stylesheet]", &["href", "data-js"]);
     let wasm = page.select_attribute("#islands", &["data-wasm"]);
     let mut bytes = 0;

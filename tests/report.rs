@@ -113,7 +113,14 @@ async fn figures_of_any_part_equal_those_of_all_its_samples() {
         assert!(page.body.contains("up to, but not including,"), "the page says which seconds these are");
         assert_eq!((page.value_of("from"), page.value_of("to")), (Some(from.to_string()), Some(to.to_string())));
         assert_eq!(shown(&page, "Timed out"), f64::from(to - from));
-        for (name, field, q) in [("p50", "p50", 0.5), ("p75", "p75", 0.75), ("p95", "p95", 0.95), ("p99", "p99", 0.99), ("p99.9", "p99_9", 0.999), ("maximum", "max", 1.0)] {
+        for (name, field, q) in [
+            ("p50", "p50", 0.5),
+            ("p75", "p75", 0.75),
+            ("p95", "p95", 0.95),
+            ("p99", "p99", 0.99),
+            ("p99.9", "p99_9", 0.999),
+            ("maximum", "max", 1.0),
+        ] {
             let value = &json["latency_ms"][field];
             if all.is_empty() {
                 assert!(value.is_null(), "{json}");
@@ -128,7 +135,20 @@ async fn figures_of_any_part_equal_those_of_all_its_samples() {
     // The whole as a part is the whole.
     let whole = stored.user.json(&format!("{}/window.json", stored.run)).await;
     let document = stored.user.json(&format!("{}/result.json", stored.run)).await;
-    for field in ["latency_ms", "ok_ms", "service_ms", "failed_ms", "ledger", "bytes", "statuses", "errors", "peak_clients", "requests_per_second", "error_rate", "duration_s"] {
+    for field in [
+        "latency_ms",
+        "ok_ms",
+        "service_ms",
+        "failed_ms",
+        "ledger",
+        "bytes",
+        "statuses",
+        "errors",
+        "peak_clients",
+        "requests_per_second",
+        "error_rate",
+        "duration_s",
+    ] {
         assert_eq!(whole[field], document[field], "{field}");
     }
 }
@@ -149,7 +169,11 @@ async fn a_part_that_makes_no_sense_is_told_and_the_page_is_shown() {
     ] {
         let page = stored.user.get(&format!("{}?{query}", stored.run)).await;
         assert_eq!(page.status, 200, "{query}");
-        assert!(page.select(".part .field-error").join(" ").starts_with(sentence), "{query}: {:?}", page.select(".part"));
+        assert!(
+            page.select(".part .field-error").join(" ").starts_with(sentence),
+            "{query}: {:?}",
+            page.select(".part")
+        );
         assert!(page.select("#percentiles-title").len() == 1 && page.select(".part-figures").is_empty());
         let json = stored.user.get(&format!("{}/window.json?{query}", stored.run)).await;
         assert_eq!(json.status, 400, "{query}");
@@ -173,12 +197,24 @@ async fn seconds_tell_outcomes_apart_live_and_stored() {
     let doc = user.json(&format!("{run}/result.json?seconds=1")).await;
     let sum = |name: &str| doc["seconds"].as_array().unwrap().iter().map(|s| s[name].as_u64().unwrap()).sum::<u64>();
     assert_eq!((sum("status_5xx"), sum("errors"), sum("timeout")), (20, 20, 0));
-    assert_eq!((sum("bytes_sent"), sum("bytes_received")), (doc["bytes"]["sent"].as_u64().unwrap(), doc["bytes"]["received"].as_u64().unwrap()));
-    let told: Vec<Value> = user.events(&run, None).await.iter().filter(|(name, ..)| name == "second").map(|(.., data)| serde_json::from_str(data).unwrap()).collect();
+    assert_eq!(
+        (sum("bytes_sent"), sum("bytes_received")),
+        (doc["bytes"]["sent"].as_u64().unwrap(), doc["bytes"]["received"].as_u64().unwrap())
+    );
+    let told: Vec<Value> = user
+        .events(&run, None)
+        .await
+        .iter()
+        .filter(|(name, ..)| name == "second")
+        .map(|(.., data)| serde_json::from_str(data).unwrap())
+        .collect();
     assert_eq!(Value::from(told), doc["seconds"]);
     let page = user.get(&run).await;
     let legends = page.select(".chart .legend .name");
-    assert!(legends.contains(&"Server errors (5xx)".to_owned()) && !legends.contains(&"Timed out".to_owned()), "{legends:?}");
+    assert!(
+        legends.contains(&"Server errors (5xx)".to_owned()) && !legends.contains(&"Timed out".to_owned()),
+        "{legends:?}"
+    );
     assert!(!page.select(".example summary").is_empty(), "the first failed exchanges are shown");
     assert!(page.select(".example summary strong")[0].starts_with("Status 503"));
 }
@@ -200,9 +236,8 @@ async fn b20_the_shortest_runs_show_all_numbers_and_a_point_in_every_chart() {
         let drawings = page.select_attribute(".chart .drawing.wide > svg", &["class"]);
         assert_eq!(drawings.len(), 5, "times, outcomes, bandwidth, distribution, percentiles");
         for chart in 1..=5 {
-            let marks = ["circle.dot", "path.line", "rect.bar"].map(|mark| {
-                page.select_attribute(&format!(".chart .drawing.wide > svg {mark}"), &["class"]).len()
-            });
+            let marks = ["circle.dot", "path.line", "rect.bar"]
+                .map(|mark| page.select_attribute(&format!(".chart .drawing.wide > svg {mark}"), &["class"]).len());
             assert!(marks.iter().sum::<usize>() >= chart, "{marks:?}");
         }
         assert!(!page.body.contains("NaN") && !page.body.contains(">inf"));
@@ -225,7 +260,10 @@ async fn b07_a_mean_above_p95_is_explained() {
     stored.replace(std::slice::from_ref(&window), &result(&window, 1.0)).await;
     let page = stored.user.get(&stored.run).await;
     let explained = page.select(".explain strong").join(" ");
-    assert!(explained.contains("is above the 95th percentile") && explained.contains("that is no error"), "{explained}");
+    assert!(
+        explained.contains("is above the 95th percentile") && explained.contains("that is no error"),
+        "{explained}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

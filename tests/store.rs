@@ -13,6 +13,8 @@ use sqlx::{Column as _, Either, Executor as _, SqlStr, Statement as _};
 
 #[path = "store/runs.rs"]
 mod runs;
+#[path = "store/series.rs"]
+mod series;
 
 /// Runs a test on each kind of database that this machine has.
 async fn on_each(test: impl AsyncFn(&Db)) {

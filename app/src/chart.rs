@@ -13,6 +13,7 @@ pub mod svg;
 pub mod table;
 pub mod thin;
 pub mod timeline;
+pub mod xy;
 
 use serde::{Deserialize, Serialize};
 

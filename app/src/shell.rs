@@ -40,6 +40,8 @@ pub struct Head {
     pub class: &'static str,
     /// Load the page again after so many seconds where there is no script.
     pub refresh_s: Option<u32>,
+    /// Load the page again after so many seconds, with scripts or without: for pages under way that no island makes live.
+    pub reload_s: Option<u32>,
 }
 
 impl Head {
@@ -120,6 +122,9 @@ fn write_head(out: &mut String, chrome: &Chrome, head: &Head) {
     if let Some(seconds) = head.refresh_s {
         let _ = writeln!(out, "<noscript><meta http-equiv=\"refresh\" content=\"{seconds}\"></noscript>");
     }
+    if let Some(seconds) = head.reload_s {
+        let _ = writeln!(out, "<meta http-equiv=\"refresh\" content=\"{seconds}\">");
+    }
     let AssetPaths { css, print_css, js, wasm: _, favicon } = &chrome.assets;
     if js.is_some() {
         // Before the style sheet, so that a stored theme is there at the first paint.
@@ -150,7 +155,7 @@ fn write_header(out: &mut String, chrome: &Chrome) {
     );
     if let Some(viewer) = &chrome.viewer {
         out.push_str("<nav class=\"site-nav\" aria-label=\"Main\"><ul>");
-        for (href, label) in [("/dashboard", "Dashboard"), ("/hosts", "Hosts"), ("/tests", "Tests")] {
+        for (href, label) in SECTIONS {
             let current = if is_under(&chrome.path, href) { " aria-current=\"page\"" } else { "" };
             let _ = write!(out, "<li><a href=\"{href}\"{current}>{label}</a></li>");
         }
@@ -185,9 +190,13 @@ fn write_theme_switch(out: &mut String, chrome: &Chrome) {
     }
 }
 
-/// Runs belong to tests in the navigation.
+/// The navigation.
+const SECTIONS: [(&str, &str); 5] =
+    [("/dashboard", "Dashboard"), ("/hosts", "Hosts"), ("/tests", "Tests"), ("/runs", "Runs"), ("/compare", "Compare")];
+
+/// Series belong to tests in the navigation.
 fn is_under(path: &str, section: &str) -> bool {
-    let path = if path.starts_with("/runs") || path.starts_with("/compare") { "/tests" } else { path };
+    let path = if path.starts_with("/series/") { "/tests" } else { path };
     path == section || path.strip_prefix(section).is_some_and(|rest| rest.starts_with('/'))
 }
 

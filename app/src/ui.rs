@@ -4,6 +4,7 @@ pub mod badge;
 pub mod empty;
 pub mod form;
 pub mod runs;
+pub mod spark;
 pub mod table;
 pub mod time;
 pub mod words;

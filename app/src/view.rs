@@ -213,6 +213,59 @@ pub struct RunRow {
     pub duration_s: Option<f64>,
     /// Its figures, once it is over.
     pub figures: Option<Figures>,
+    /// Whether it kept every pass/fail limit; `None` without any, and until it is over.
+    pub passed: Option<bool>,
+    /// Its p95 over time, at most [`SPARK_VALUES`](oleada_engine::plan::limits::SPARK_VALUES) values; `None` where nothing was
+    /// answered.
+    pub spark: Vec<Option<f64>>,
+    /// The series it is part of.
+    pub series_id: Option<String>,
+}
+
+/// Where a series of runs is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeriesState {
+    /// Its runs are made one after the other.
+    Running,
+    /// It came to its end.
+    Over,
+    /// A person ended it.
+    Stopped,
+}
+
+impl SeriesState {
+    /// The word people see.
+    pub fn label(self) -> &'static str {
+        match self {
+            SeriesState::Running => "Under way",
+            SeriesState::Over => "Over",
+            SeriesState::Stopped => "Stopped",
+        }
+    }
+
+    /// CSS class; also chooses the shape.
+    pub fn class(self) -> &'static str {
+        match self {
+            SeriesState::Running => "running",
+            SeriesState::Over => "finished",
+            SeriesState::Stopped => "stopped",
+        }
+    }
+}
+
+/// A series in a list. Times are unix milliseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeriesLine {
+    /// Id, as in `/series/{id}`.
+    pub id: String,
+    /// What it is, in words: `Clients: 10, 20, 50` or `Capacity: p95≤300ms`.
+    pub what: String,
+    /// Where it is.
+    pub state: SeriesState,
+    /// When it was asked for.
+    pub created_at: i64,
+    /// How many runs it has made.
+    pub runs: u64,
 }
 
 /// Ways to prove that a host is one's own.

@@ -133,7 +133,19 @@ fn b21_a_short_last_second_is_no_drop_and_no_peak() {
 fn b20_b60_the_shortest_runs_show_a_point_in_every_chart() {
     for n in [1u32, 5] {
         let ok = u64::from(n);
-        let point = Point { t: 0, sent: ok, ok, clients: 0.001, p50: Some(1.0), p95: Some(1.0), p99: Some(1.0), max: Some(1.0), bytes_received: 99, bytes_sent: 9, ..Point::default() };
+        let point = Point {
+            t: 0,
+            sent: ok,
+            ok,
+            clients: 0.001,
+            p50: Some(1.0),
+            p95: Some(1.0),
+            p99: Some(1.0),
+            max: Some(1.0),
+            bytes_received: 99,
+            bytes_sent: 9,
+            ..Point::default()
+        };
         let (timing, facts) = (Timing::over(1, 0.0012), Facts::of(&[point], 1));
         for chart in [
             report::response_times("c", &[point], timing, &facts),
@@ -177,7 +189,11 @@ fn outcomes_are_told_apart_without_colour() {
     let point = Point { t: 0, ok: 1, errors: 5, status_4xx: 1, status_5xx: 2, timeout: 1, ..Point::default() };
     let chart = report::outcomes("c", &[point, Point { t: 1, ..point }], Timing::over(1, 2.0), &Facts::default());
     let named: Vec<&str> = chart.series.iter().map(|s| s.class.as_str()).collect();
-    assert_eq!(named, ["s-ok", "s-4xx", "s-5xx", "s-timeout", "s-error-rate", "s-sent"], "the fifth error is of no class");
+    assert_eq!(
+        named,
+        ["s-ok", "s-4xx", "s-5xx", "s-timeout", "s-error-rate", "s-sent"],
+        "the fifth error is of no class"
+    );
     let css = include_str!("../../style/chart.css");
     let dashed: Vec<&str> = css.lines().filter(|l| l.contains("stroke-dasharray")).collect();
     for (class, plain) in [("s-4xx", false), ("s-5xx", false), ("s-timeout", false), ("s-ok", true)] {

@@ -12,6 +12,7 @@
 #![warn(missing_docs)]
 
 pub mod arrivals;
+pub mod capacity;
 pub mod distribution;
 pub mod example;
 pub mod histogram;
@@ -23,6 +24,7 @@ pub mod outcome;
 pub mod plan;
 pub mod range;
 pub mod result;
+pub mod series;
 pub mod trace;
 pub mod verdict;
 pub mod window;

@@ -170,6 +170,17 @@ impl FailIf {
         }
     }
 
+    /// What holds while it is not broken: `p95≤300ms` for `p95>300ms`.
+    pub fn kept_words(&self) -> String {
+        let (broken, kept) = match self.side {
+            Side::Above => (">", "≤"),
+            Side::AtLeast => (">=", "<"),
+            Side::Below => ("<", "≥"),
+            Side::AtMost => ("<=", ">"),
+        };
+        self.text.replacen(broken, kept, 1)
+    }
+
     /// The unit of its values: `ms`, `%` or `/s`.
     pub fn unit(&self) -> &'static str {
         match self.metric {
@@ -245,6 +256,11 @@ mod tests {
         ] {
             assert_eq!(text.parse::<FailIf>().unwrap().bound, bound, "{text}");
         }
+        let kept = |text: &str| text.parse::<FailIf>().unwrap().kept_words();
+        assert_eq!(
+            (kept("p95 > 300ms"), kept("rps<=5"), kept("max>=2s")),
+            ("p95≤300ms".into(), "rps>5".into(), "max<2s".into())
+        );
         for bad in ["", "p95", "p94>1ms", "p95>x", "p95>-1", "errors>NaN%", "p95=3", "max>1e308s"] {
             assert!(bad.parse::<FailIf>().is_err(), "{bad}");
         }

@@ -107,7 +107,10 @@ mod tests {
             }
             assert_eq!(doc.ledger.ok, samples.len() as u64);
             let length = f64::from(to).min(run_s) - f64::from(from);
-            assert_eq!((doc.duration_s, doc.requests_per_second), (length, Some(round3(samples.len() as f64 / length))));
+            assert_eq!(
+                (doc.duration_s, doc.requests_per_second),
+                (length, Some(round3(samples.len() as f64 / length)))
+            );
         }
     }
 

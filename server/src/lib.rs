@@ -129,6 +129,7 @@ async fn announce_setup(state: &AppState) -> anyhow::Result<()> {
 fn start_background_work(state: &AppState) {
     state.tasks.spawn(sweep_sessions(state.clone()));
     state.tasks.spawn(runs::queue::work(state.clone()));
+    state.tasks.spawn(runs::light::take_over(state.clone()));
 }
 
 async fn sweep_sessions(state: AppState) {

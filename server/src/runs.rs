@@ -18,12 +18,14 @@ use crate::store::{RunId, Timestamp, UserId};
 pub mod export;
 pub mod generate;
 pub mod kept;
+pub mod light;
 pub mod live;
 pub mod mask;
 pub mod picture;
 pub mod queue;
 pub mod range;
 pub mod report;
+pub mod series;
 pub mod share;
 
 /// Runs that one account may have waiting or under way.
@@ -46,7 +48,8 @@ pub async fn enqueue(state: &AppState, owner: UserId, plan: &PlanRow) -> Result<
     if plan.archived_at.is_some() {
         return Err(Error::Conflict("This test is archived, so it cannot be started. Bring it back first.".into()));
     }
-    if let Some(loss) = plans::open(state, plan)?.loss() {
+    let opened = plans::open(state, plan)?;
+    if let Some(loss) = opened.loss() {
         return Err(Error::Conflict(format!("The run was not started. {loss}")));
     }
     if state.db.runs_under_way(owner).await?.len() >= UNDER_WAY {
@@ -54,7 +57,9 @@ pub async fn enqueue(state: &AppState, owner: UserId, plan: &PlanRow) -> Result<
             "You have {UNDER_WAY} runs waiting or under way. Stop one, or wait until one is over."
         )));
     }
-    let id = state.db.add_run(NewRun { owner, plan: plan.id, name: &plan.name, spec: &plan.spec }).await?;
+    let hosts = light::hosts_of(&opened.plan);
+    let new = NewRun { owner, plan: plan.id, name: &plan.name, spec: &plan.spec, hosts: &hosts };
+    let id = state.db.add_run(new).await?;
     tracing::info!(run = %id, "run queued");
     state.runs.wake.notify_one();
     state.runs.hub.queue_changed();
@@ -93,6 +98,10 @@ pub async fn delete(state: &AppState, run: &RunRow) -> Result<()> {
     if state.db.delete_run(run.owner_id, run.id).await? {
         return Ok(());
     }
+    if state_of(run).is_over() {
+        let why = "This run is part of a series that is under way. Stop the series first; then the run can be deleted.";
+        return Err(Error::Conflict(why.into()));
+    }
     Err(Error::Conflict("This run is under way. Stop it first; then it can be deleted.".into()))
 }
 
@@ -110,7 +119,12 @@ pub async fn uses_host(state: &AppState, owner: UserId, at: &HostPort) -> Result
 /// # Errors
 /// If the stored text is not a plan of this version.
 pub fn plan_of(state: &AppState, run: &RunRow) -> Result<Plan, Unreadable> {
-    Ok(state.vault.unseal(&run.spec)?.plan)
+    plan_of_text(state, &run.spec)
+}
+
+/// The plan of a stored text; secrets that are lost stand in it as marks.
+fn plan_of_text(state: &AppState, spec: &str) -> Result<Plan, Unreadable> {
+    Ok(state.vault.unseal(spec)?.plan)
 }
 
 /// The result document of a run that is over.
@@ -145,7 +159,7 @@ pub async fn list_row(state: &AppState, run: &RunRow) -> Result<ListRow> {
         RunState::Queued => u32::try_from(state.db.queue_position(run.id).await?).ok().filter(|n| *n > 0),
         _ => None,
     };
-    let result = result_of(run);
+    let figures = &run.light;
     Ok(ListRow {
         id: run.id.to_string(),
         test_id: run.plan_id.map(|id| id.to_string()),
@@ -154,14 +168,17 @@ pub async fn list_row(state: &AppState, run: &RunRow) -> Result<ListRow> {
         position,
         created_at: run.queued_at.0,
         started_at: run.started_at.map(|t| t.0),
-        duration_s: result.as_ref().map(|r| r.duration_s),
-        figures: result.as_ref().map(|r| Figures {
-            requests_per_second: r.requests_per_second,
-            p50: r.latency_ms.p50,
-            p95: r.latency_ms.p95,
-            p99: r.latency_ms.p99,
-            error_rate: Some(r.error_rate),
+        duration_s: figures.duration_s,
+        figures: figures.duration_s.map(|_| Figures {
+            requests_per_second: figures.requests_per_second,
+            p50: figures.p50,
+            p95: figures.p95,
+            p99: figures.p99,
+            error_rate: figures.error_rate,
         }),
+        passed: figures.passed,
+        spark: light::spark_values(figures),
+        series_id: run.series_id.map(|id| id.to_string()),
     })
 }
 

@@ -13,20 +13,24 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{ConnectOptions as _, Connection as _, PgPool, SqlitePool};
 use uuid::Uuid;
 
+pub mod history;
 pub mod hosts;
 pub mod plans;
 pub mod runs;
 pub mod samples;
+pub mod series;
 pub mod sessions;
 pub mod shares;
 pub mod users;
 
 /// Every statement of the store, by module: what the tests prepare on both databases.
 pub const STATEMENTS: &[(&str, &[(&str, &str)])] = &[
+    ("history", history::STATEMENTS),
     ("hosts", hosts::STATEMENTS),
     ("plans", plans::STATEMENTS),
     ("runs", runs::STATEMENTS),
     ("samples", samples::STATEMENTS),
+    ("series", series::STATEMENTS),
     ("sessions", sessions::STATEMENTS),
     ("shares", shares::STATEMENTS),
     ("users", users::STATEMENTS),
@@ -222,6 +226,8 @@ id! {
     VersionId;
     /// One execution of a test.
     RunId;
+    /// Several runs of a test, one after the other.
+    SeriesId;
 }
 
 /// Why a database cannot be used: a sentence for the operator.

@@ -73,7 +73,10 @@ async fn a_part_is_chosen_by_keyboard_and_by_dragging() {
     browser.pictures("report-part").await.unwrap();
     // Back is the whole run again.
     browser.client().back().await.unwrap();
-    browser.wait_until("back", "return location.search === '' && !document.querySelector('#part-title')").await.unwrap();
+    browser
+        .wait_until("back", "return location.search === '' && !document.querySelector('#part-title')")
+        .await
+        .unwrap();
     browser.wait("html[data-islands=ready]").await.unwrap();
     // From a quarter to half of the drawing.
     let drag = format!(
@@ -99,7 +102,8 @@ async fn b65_times_are_in_the_readers_zone_and_stay_so() {
     let stored = minute().await;
     let link = stored.share().await;
     browser.time_zone("Asia/Kathmandu").await.unwrap();
-    let times = "return [...document.querySelectorAll('main time')].map((time) => `${time.dateTime} ${time.innerText}`)";
+    let times =
+        "return [...document.querySelectorAll('main time')].map((time) => `${time.dateTime} ${time.innerText}`)";
     browser.open(&format!("{}{link}", stored.server.url())).await.unwrap();
     browser.wait_until("times", "return document.querySelectorAll('main time').length > 2").await.unwrap();
     let before = browser.script(times).await.unwrap();

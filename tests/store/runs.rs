@@ -14,7 +14,9 @@ const TEXT: PlanText<'static> =
     PlanText { name: "Front page", notes: "ü\n", tags: "", spec: "{}", search: "front page\nü" };
 
 async fn queue(db: &Db, owner: UserId, plan: PlanId) -> RunId {
-    db.add_run(NewRun { owner, plan, name: "Front page", spec: "{\"a\":1}" }).await.unwrap()
+    db.add_run(NewRun { owner, plan, name: "Front page", spec: "{\"a\":1}", hosts: "\nshop.example:80\n" })
+        .await
+        .unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,7 +125,7 @@ async fn former_versions_are_kept_and_bounded() {
 }
 
 /// Runs SQL that no version of the program runs: how an older one left things.
-async fn as_an_older_version(db: &Db, sql: &'static str) {
+pub async fn as_an_older_version(db: &Db, sql: &'static str) {
     match db {
         Db::Sqlite { write, .. } => _ = sqlx::query(sql).execute(write).await.unwrap(),
         Db::Postgres(pool) => _ = sqlx::query(sql).execute(pool).await.unwrap(),
@@ -141,7 +143,8 @@ async fn clear_text_of_older_versions_is_sealed() {
             plans.push(db.add_plan(anna, text).await.unwrap());
         }
         assert!(db.change_plan(anna, plans[0], text, 10).await.unwrap());
-        let run = db.add_run(NewRun { owner: anna, plan: plans[0], name: "Run", spec: CLEAR }).await.unwrap();
+        let run =
+            db.add_run(NewRun { owner: anna, plan: plans[0], name: "Run", spec: CLEAR, hosts: "" }).await.unwrap();
         as_an_older_version(db, "update plans set search = null").await;
         let broken = db.add_plan(anna, PlanText { spec: "not a plan", ..TEXT }).await.unwrap();
 
@@ -216,7 +219,7 @@ async fn runs_are_taken_in_turn_and_pass_through_their_states_once() {
         assert!(db.silent_runs(now).await.unwrap().is_empty());
         let silent = db.silent_runs(Timestamp(now.0 + 1)).await.unwrap();
         assert_eq!(silent.iter().map(|run| run.id).collect::<Vec<_>>(), [first]);
-        let ending = Ending { reason: "completed", detail: Some("Well."), at: now, result: Some("{}") };
+        let ending = Ending { reason: "completed", detail: Some("Well."), at: now, result: Some("{}"), light: None };
         assert!(db.finish_run(first, ending).await.unwrap());
         assert!(!db.finish_run(first, Ending { reason: "stopped", ..ending }).await.unwrap(), "it ends once");
         let over = db.run(first).await.unwrap().unwrap();

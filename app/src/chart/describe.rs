@@ -57,7 +57,8 @@ pub fn throughput(facts: &Facts, joined: u32) -> String {
 
 /// Bytes on the wire.
 pub fn bandwidth(facts: &Facts) -> String {
-    let sent = if facts.most_sent > 0 { format!(" and {} sent", format::bytes(facts.most_sent)) } else { String::new() };
+    let sent =
+        if facts.most_sent > 0 { format!(" and {} sent", format::bytes(facts.most_sent)) } else { String::new() };
     format!("At most {} were received{sent} in one second, heads included.", format::bytes(facts.most_received))
 }
 

@@ -44,8 +44,15 @@ pub fn histogram(id: &str, of: &Distribution, size: Size) -> Scene {
 }
 
 /// Percentiles that are labelled below the curve, as 1/(1 − q).
-const LABELS: [(f64, &str); 7] =
-    [(1.0, "0 %"), (2.0, "50 %"), (10.0, "90 %"), (100.0, "99 %"), (1e3, "99.9 %"), (1e4, "99.99 %"), (1e5, "99.999 %")];
+const LABELS: [(f64, &str); 7] = [
+    (1.0, "0 %"),
+    (2.0, "50 %"),
+    (10.0, "90 %"),
+    (100.0, "99 %"),
+    (1e3, "99.9 %"),
+    (1e4, "99.99 %"),
+    (1e5, "99.999 %"),
+];
 
 /// Times by percentile, response and service time as two lines. Each step to the right is ten times as rare.
 pub fn curve(id: &str, of: &Distribution, size: Size) -> Scene {
@@ -71,8 +78,7 @@ pub fn curve(id: &str, of: &Distribution, size: Size) -> Scene {
         }
     }
     for (class, line) in [("s-service", &of.service), ("s-latency", &of.latency)] {
-        let places: Vec<[f64; 2]> =
-            line.iter().map(|p| [scene.time.place(p.one_in), scene.left.place(p.ms)]).collect();
+        let places: Vec<[f64; 2]> = line.iter().map(|p| [scene.time.place(p.one_in), scene.left.place(p.ms)]).collect();
         if places.len() > 1 {
             scene.shapes.push(Shape::Path { class: format!("line {class}"), d: path(&places) });
         }
@@ -102,15 +108,18 @@ pub fn bars_table(of: &Distribution) -> String {
 
 /// The curve as a table.
 pub fn curve_table(of: &Distribution) -> String {
-    let at = |line: &[Quantile], one_in: f64| {
-        line.iter().find(|p| (p.one_in / one_in - 1.0).abs() < 0.01).map(|p| p.ms)
-    };
+    let at =
+        |line: &[Quantile], one_in: f64| line.iter().find(|p| (p.one_in / one_in - 1.0).abs() < 0.01).map(|p| p.ms);
     // The steps of the curve that are round: every quarter of a decade, and the median where it is one.
     let rows = of.latency.iter().step_by(4).map(|p| {
         let share = (1.0 - 1.0 / p.one_in) * 100.0;
         [format!("{share:.3} %"), format::maybe(Some(p.ms)), format::maybe(at(&of.service, p.one_in))]
     });
-    table("Times in milliseconds within which so many requests were answered.", ["Share", "Response time", "Service time"], rows)
+    table(
+        "Times in milliseconds within which so many requests were answered.",
+        ["Share", "Response time", "Service time"],
+        rows,
+    )
 }
 
 fn table(caption: &str, heads: [&str; 3], rows: impl Iterator<Item = [String; 3]>) -> String {

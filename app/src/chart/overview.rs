@@ -187,7 +187,10 @@ mod tests {
             assert!(overview.points.windows(2).all(|w| w[0].t < w[1].t && w[1].t - w[0].t < 2 * overview.stretch));
             assert_eq!((overview.points[0].t, overview.points.last().unwrap().t), (0, 86_399));
             assert!(overview.points.iter().all(|p| points[p.t as usize] == *p), "a second was made up");
-            assert_eq!(overview.table.rows().iter().map(|p| p.ok).sum::<u64>(), points.iter().map(|p| p.ok).sum::<u64>());
+            assert_eq!(
+                overview.table.rows().iter().map(|p| p.ok).sum::<u64>(),
+                points.iter().map(|p| p.ok).sum::<u64>()
+            );
         }
     }
 

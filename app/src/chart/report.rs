@@ -133,7 +133,15 @@ fn rate_line(label: &str, class: &str, mark: Mark, unit: &str, samples: Vec<(f64
     }
 }
 
-fn rate_chart(id: &str, title: &str, left: &str, description: String, all: Vec<Series>, end_s: f64, step_s: f64) -> Chart {
+fn rate_chart(
+    id: &str,
+    title: &str,
+    left: &str,
+    description: String,
+    all: Vec<Series>,
+    end_s: f64,
+    step_s: f64,
+) -> Chart {
     Chart {
         id: id.to_owned(),
         title: title.to_owned(),
@@ -156,7 +164,15 @@ pub fn throughput(id: &str, points: &[Point], timing: Timing, facts: &Facts) -> 
         line("Errors", "s-error-rate", Mark::Line, |p| p.errors),
     ];
     let text = describe::throughput(facts, timing.joined);
-    rate_chart(id, "Requests per second", "Requests per second", text, all, timing.end(points), f64::from(timing.spacing))
+    rate_chart(
+        id,
+        "Requests per second",
+        "Requests per second",
+        text,
+        all,
+        timing.end(points),
+        f64::from(timing.spacing),
+    )
 }
 
 /// Name and CSS class of every way in which a request ends, in the ledger's order.

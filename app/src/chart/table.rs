@@ -9,13 +9,26 @@ use crate::format::{self, escape};
 pub const ROWS: usize = 120;
 
 const HEADS: [&str; 13] = [
-    "Time", "Clients", "Sent", "Ok", "4xx", "5xx", "Other errors", "p50", "p95", "p99", "Max", "Received", "Bytes sent",
+    "Time",
+    "Clients",
+    "Sent",
+    "Ok",
+    "4xx",
+    "5xx",
+    "Other errors",
+    "p50",
+    "p95",
+    "p99",
+    "Max",
+    "Received",
+    "Bytes sent",
 ];
 
 /// The table as HTML text, for `<details>`; figures only, nothing a person typed. `ended_s` is when the run ended, in seconds
 /// from its start.
 pub fn html(timeline: &Timeline, ended_s: Option<f64>) -> String {
-    let mut out = format!("<table class=\"data\"><caption>{}</caption><thead><tr>", escape(&caption(timeline, ended_s)));
+    let mut out =
+        format!("<table class=\"data\"><caption>{}</caption><thead><tr>", escape(&caption(timeline, ended_s)));
     for head in HEADS {
         out.push_str(&format!("<th scope=\"col\">{head}</th>"));
     }

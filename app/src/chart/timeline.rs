@@ -126,7 +126,15 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_nothing_is_lost() {
         let points: Vec<Point> = (0..10_000)
-            .map(|t| Point { t, sent: 3, errors: 1, timeout: 1, clients: 2.0, p99: Some(f64::from(t % 777)), ..Point::default() })
+            .map(|t| Point {
+                t,
+                sent: 3,
+                errors: 1,
+                timeout: 1,
+                clients: 2.0,
+                p99: Some(f64::from(t % 777)),
+                ..Point::default()
+            })
             .collect();
         let timeline = Timeline::of(&points, 120);
         assert!(timeline.rows().len() <= 120, "{}", timeline.rows().len());

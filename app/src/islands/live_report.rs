@@ -6,10 +6,10 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 use web_sys::{EventSource, MessageEvent};
 
+use crate::chart::Chart;
 use crate::chart::overview::Facts;
 use crate::chart::report::{self, Timing};
 use crate::chart::timeline::Timeline;
-use crate::chart::Chart;
 use crate::format;
 use crate::live::{self, StateEvent};
 use crate::view::{RunState, state_shape};

@@ -53,7 +53,7 @@ const COLUMNS: usize = 450;
 pub fn render(chrome: &Chrome, page: &ComparePage) -> String {
     document(chrome, &Head::private("Compare runs").class("wide"), || {
         view! {
-            <p class="crumbs"><a href="/tests">"Tests"</a></p>
+            <p class="crumbs"><a href="/runs">"Runs"</a></p>
             <h1>"Compare runs"</h1>
             {page.problem.clone().map(|p| view! { <div class="note-box bad" role="alert"><p>{p}</p></div> })}
             {if page.runs.len() >= limits::COMPARED_RUNS.0 { comparison(&page.runs) } else { ().into_any() }}

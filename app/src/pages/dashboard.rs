@@ -33,7 +33,7 @@ pub fn render(chrome: &Chrome, page: &DashboardPage) -> String {
             {next_step(page)}
             {(!page.active.is_empty()).then(|| active(&page.active))}
             {(!page.latest.is_empty()).then(|| view! {
-                <section><h2>"Latest runs"</h2>{run_table("Latest runs", &page.latest, true, true)}</section>
+                <section><div class="section-head"><h2>"Latest runs"</h2><a href="/runs">"All runs"</a></div>{run_table("Latest runs", &page.latest, true, true)}</section>
             })}
             {(!page.hosts.is_empty()).then(|| hosts(page))}
         }

@@ -7,13 +7,14 @@ use oleada_engine::result::PlanDoc;
 
 use crate::format;
 use crate::shell::{Head, document};
-use crate::ui::badge::run_badge;
+use crate::ui::badge::{run_badge, series_badge};
 use crate::ui::empty::empty;
+use crate::ui::form::filter_choice;
 use crate::ui::runs::run_table;
 use crate::ui::table::scroll;
 use crate::ui::time::{moment, moment_short};
 use crate::ui::words;
-use crate::view::{Chrome, RunRow};
+use crate::view::{Chrome, RunRow, SeriesLine};
 
 /// One test in the list.
 #[derive(Clone, Debug)]
@@ -115,6 +116,8 @@ pub struct TestPage {
     pub plan: PlanDoc,
     /// Its runs, newest first.
     pub runs: Vec<RunRow>,
+    /// Its latest series, newest first.
+    pub series: Vec<SeriesLine>,
     /// Hosts that keep it from running.
     pub missing_hosts: Vec<MissingHost>,
     /// When it was last changed, unix milliseconds.
@@ -198,23 +201,13 @@ fn filter_form(page: &TestsPage) -> AnyView {
                 <label for="f-q">"Search"</label>
                 <input id="f-q" type="search" name="q" value=filter.q.clone() autocomplete="off" maxlength=limits::SEARCH_CHARS.to_string() placeholder="Name, notes, host or tag" />
             </div>
-            {(!page.tags.is_empty()).then(|| choice("tag", "Tag", &tags, &filter.tag))}
-            {choice("show", "Show", SHOWN, &filter.show)}
-            {choice("sort", "Order", SORTS, &filter.sort)}
+            {(!page.tags.is_empty()).then(|| filter_choice("tag", "Tag", &tags, &filter.tag))}
+            {filter_choice("show", "Show", SHOWN, &filter.show)}
+            {filter_choice("sort", "Order", SORTS, &filter.sort)}
             <button class="button quiet" type="submit">"Show"</button>
         </form>
     }
     .into_any()
-}
-
-fn choice(name: &'static str, label: &'static str, options: &[(&str, &str)], value: &str) -> AnyView {
-    let id = format!("f-{name}");
-    let options = options
-        .iter()
-        .map(|(v, words)| view! { <option value=(*v).to_owned() selected=*v == value>{(*words).to_owned()}</option> })
-        .collect_view();
-    view! { <div class="field"><label for=id.clone()>{label}</label><select id=id name=name>{options}</select></div> }
-        .into_any()
 }
 
 fn found(page: &TestsPage) -> AnyView {
@@ -324,6 +317,10 @@ pub fn render_one(chrome: &Chrome, page: &TestPage) -> String {
                     {(page.missing_hosts.is_empty() && page.lost.is_none()).then(|| view! {
                         <form method="post" action=format!("{path}/try")><button class="button quiet" type="submit" title="One client goes through the list once; every exchange is shown.">"Try once"</button></form>
                     })}
+                    {(page.missing_hosts.is_empty() && page.archived_at.is_none() && page.lost.is_none()).then(|| view! {
+                        <a class="button quiet" href=format!("{path}/series") title="The same test at several sizes, one run after the other.">"Run as a series"</a>
+                        <a class="button quiet" href=format!("{path}/capacity") title="The largest load that keeps your limits.">"Find the capacity"</a>
+                    })}
                     <a class="button quiet" href=format!("{path}/edit")>"Edit"</a>
                     <form method="post" action=format!("{path}/copy")><button class="button quiet" type="submit">"Copy"</button></form>
                     {if page.archived_at.is_some() {
@@ -344,8 +341,9 @@ pub fn render_one(chrome: &Chrome, page: &TestPage) -> String {
             })}
             {page.lost.clone().map(|text| view! { <div class="note-box bad"><p>{text}</p></div> })}
             {(!page.missing_hosts.is_empty()).then(|| missing(&page.missing_hosts))}
+            {(!page.series.is_empty()).then(|| series(&page.series))}
             <section>
-                <h2>"Runs"</h2>
+                <div class="section-head"><h2>"Runs"</h2>{(!page.runs.is_empty()).then(|| view! { <a href=format!("/runs?test={}", page.id)>"All runs of this test"</a> })}</div>
                 {if page.runs.is_empty() {
                     view! { <p class="muted">"This test has not been run yet."</p> }.into_any()
                 } else {
@@ -436,6 +434,30 @@ pub fn render_delete(chrome: &Chrome, page: &DeletePage) -> String {
         }
         .into_any()
     })
+}
+
+fn series(lines: &[SeriesLine]) -> AnyView {
+    let rows = lines
+        .iter()
+        .map(|line| {
+            view! {
+                <tr>
+                    <th scope="row" class="break"><a href=format!("/series/{}", line.id)>{line.what.clone()}</a></th>
+                    <td>{series_badge(line.state)}</td>
+                    <td class="num">{format::count(line.runs)}</td>
+                    <td>{moment_short(line.created_at)}</td>
+                </tr>
+            }
+        })
+        .collect_view();
+    let table = view! {
+        <table class="data tests">
+            <caption class="visually-hidden">"Series of this test"</caption>
+            <thead><tr><th scope="col">"Series"</th><th scope="col">"State"</th><th scope="col" class="num">"Runs"</th><th scope="col">"Asked for"</th></tr></thead>
+            <tbody>{rows}</tbody>
+        </table>
+    };
+    view! { <section><h2>"Series"</h2>{scroll("Series of this test", table.into_any())}</section> }.into_any()
 }
 
 fn missing(hosts: &[MissingHost]) -> AnyView {

@@ -60,6 +60,8 @@ pub struct RunPage {
     pub id: String,
     /// The test it belongs to; `None` once that was deleted.
     pub test_id: Option<String>,
+    /// The series it is part of; `None` on public pages.
+    pub series_id: Option<String>,
     /// The test's name when the run was made.
     pub test_name: String,
     /// Where it is.
@@ -138,6 +140,7 @@ pub fn render(chrome: &Chrome, page: &RunPage) -> String {
         class: "report",
         // Without a script the page fetches itself again; with one, the island is quicker.
         refresh_s: (!over).then_some(5),
+        ..Head::default()
     };
     // The seconds in the page itself, unless the server had fewer to send.
     let kept = page.details.overview.as_ref();
@@ -172,7 +175,8 @@ pub fn render(chrome: &Chrome, page: &RunPage) -> String {
 fn crumbs(page: &RunPage) -> AnyView {
     let test =
         page.test_id.as_ref().map(|id| view! { " / "<a href=format!("/tests/{id}")>{page.test_name.clone()}</a> });
-    view! { <p class="crumbs"><a href="/tests">"Tests"</a>{test}</p> }.into_any()
+    let series = page.series_id.as_ref().map(|id| view! { " / "<a href=format!("/series/{id}")>"Series"</a> });
+    view! { <p class="crumbs"><a href="/tests">"Tests"</a>{test}{series}</p> }.into_any()
 }
 
 fn actions(page: &RunPage, over: bool) -> AnyView {

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::view::{HostState, RunState, state_shape};
+use crate::view::{HostState, RunState, SeriesState, state_shape};
 
 fn badge(class: &'static str, word: String, title: &'static str) -> AnyView {
     view! {
@@ -23,6 +23,16 @@ pub fn run_badge(state: RunState, position: Option<u32>) -> AnyView {
         _ => state.label().to_owned(),
     };
     badge(state.class(), word, state.explanation())
+}
+
+/// A series' state.
+pub fn series_badge(state: SeriesState) -> AnyView {
+    let title = match state {
+        SeriesState::Running => "Its runs are made one after the other.",
+        SeriesState::Over => "No further run is made.",
+        SeriesState::Stopped => "A person ended it; the runs that were left are not made.",
+    };
+    badge(state.class(), state.label().to_owned(), title)
 }
 
 /// A host's state.

@@ -222,6 +222,17 @@ pub fn choice(
     .into_any()
 }
 
+/// A choice above a list, from value and words; a value that is not offered chooses the first.
+pub fn filter_choice(name: &'static str, label: &'static str, options: &[(&str, &str)], value: &str) -> AnyView {
+    let id = format!("f-{name}");
+    let options = options
+        .iter()
+        .map(|(v, words)| view! { <option value=(*v).to_owned() selected=*v == value>{(*words).to_owned()}</option> })
+        .collect_view();
+    view! { <div class="field"><label for=id.clone()>{label}</label><select id=id name=name>{options}</select></div> }
+        .into_any()
+}
+
 /// `From 1 to 100,000 clients.`
 pub fn bound_hint(bound: Bound) -> String {
     let unit =

@@ -82,6 +82,10 @@ pub const MAX_RATE_MISSED: Bound = bound("max_rate_missed", 0.1, 100.0, 100.0, "
 pub const PAUSE_MS: Bound = bound("pause_ms", 0.0, 3_600_000.0, 1000.0, "ms");
 /// Weight of a request among others.
 pub const WEIGHT: Bound = bound("weight", 1.0, 1_000_000.0, 1.0, "");
+/// Seconds between the runs of a series.
+pub const SERIES_PAUSE_S: Bound = bound("pause_s", 0.0, 3600.0, 0.0, "seconds");
+/// How exactly a capacity is searched for: the gap that is left, in percent of the size.
+pub const PRECISION: Bound = bound("precision", 1.0, 50.0, 5.0, "%");
 /// Generator threads.
 pub const THREADS: Bound = bound("threads", 1.0, 256.0, 2.0, "threads");
 
@@ -102,6 +106,8 @@ pub const ALL: &[Bound] = &[
     MAX_RATE_MISSED,
     PAUSE_MS,
     WEIGHT,
+    SERIES_PAUSE_S,
+    PRECISION,
     THREADS,
 ];
 
@@ -181,6 +187,14 @@ pub const EMAIL_CHARS: usize = 254;
 pub const PASSWORD_CHARS: (usize, usize) = (10, 512);
 /// Runs shown side by side on the compare page: fewest and most.
 pub const COMPARED_RUNS: (usize, usize) = (2, 8);
+/// Sizes of one series: fewest and most.
+pub const SERIES_SIZES: (usize, usize) = (2, 20);
+/// Series of one account that are under way at once.
+pub const SERIES_UNDER_WAY: usize = 10;
+/// Runs on one page of the list.
+pub const RUNS_A_PAGE: usize = 25;
+/// Values of the small drawing of a run in lists.
+pub const SPARK_VALUES: usize = 40;
 /// Bytes of a response head that the engine reads before it calls the reply invalid.
 pub const RESPONSE_HEAD_BYTES: usize = 64 * 1024;
 /// Headers of a response that the engine reads before it calls the reply invalid.

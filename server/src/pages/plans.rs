@@ -27,6 +27,8 @@ use crate::{hosts, plans, runs};
 
 /// Runs shown on a test's page.
 const RUNS: i64 = 100;
+/// Series shown there.
+const SERIES: i64 = 10;
 
 /// `?url=`: the address a new test starts with.
 #[derive(Debug, Default, Deserialize)]
@@ -199,6 +201,7 @@ pub async fn show(
         lost: opened.loss(),
         plan: PlanDoc::of(&opened.plan),
         runs: runs::list(&state, &history).await?,
+        series: super::series::lines(&state, &row, &opened.plan, SERIES).await?,
         missing_hosts: missing_hosts(&state, user.id, &row).await?,
         updated_at: row.updated_at.0,
     };

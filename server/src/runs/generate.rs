@@ -12,7 +12,7 @@ use oleada_engine::result::{EndReason, Point, Record, ResultDoc};
 use oleada_engine::window::{Ledger, Merge, RequestWindow, Window};
 
 use super::live::{LiveRun, Phase};
-use super::{kept, plan_of, queue};
+use super::{kept, light, plan_of, queue, series};
 use crate::clock::rfc3339;
 use crate::error::{Error, Result};
 use crate::hosts;
@@ -36,6 +36,12 @@ pub async fn drive(state: AppState, run: RunRow) {
         if let Err(error) = settle_interrupted(&state, &run).await {
             tracing::error!(run = %run.id, %error, "the failed run cannot be stored as over; it will be tried again");
         }
+    }
+    drop(entered);
+    if let Some(id) = run.series_id
+        && let Err(error) = series::advance(&state, id).await
+    {
+        tracing::error!(series = %id, %error, "the series cannot be carried on; it will be tried again");
     }
 }
 
@@ -75,7 +81,13 @@ async fn attempt(state: &AppState, run: &RunRow, live: &LiveRun) -> Result<()> {
         }
     }
     if live.stop_asked() {
-        let ending = Ending { reason: EndReason::Stopped.as_str(), detail: None, at: Timestamp::now(), result: None };
+        let ending = Ending {
+            reason: EndReason::Stopped.as_str(),
+            detail: None,
+            at: Timestamp::now(),
+            result: None,
+            light: None,
+        };
         state.db.finish_run(run.id, ending).await?;
         return Ok(());
     }
@@ -199,6 +211,7 @@ impl<'a> Drive<'a> {
             tracing::error!(run = %self.run.id, ledger = ?document.ledger, "the ledger does not close");
         }
         let result = serde_json::to_string(&document).map_err(anyhow::Error::from)?;
+        let light = light::of(&document, &self.live.look(None).points);
         let reason = end.end_reason;
         let detail = (reason == EndReason::Interrupted).then_some("Oleada was stopped while this test ran.");
         let kept = kept::kept(&Totals::of(&self.totals), &self.live.look(None).points);
@@ -209,7 +222,7 @@ impl<'a> Drive<'a> {
                 tracing::warn!(run = %self.run.id, %error, "the report's charts will be made of the stored seconds");
             }
             let at = self.started_at.after(end.duration);
-            let ending = Ending { reason: reason.as_str(), detail, at, result: Some(&result) };
+            let ending = Ending { reason: reason.as_str(), detail, at, result: Some(&result), light: Some(&light) };
             match self.state.db.finish_run(self.run.id, ending).await {
                 Ok(_) if self.pending.is_empty() => break,
                 Ok(_) => tracing::warn!(run = %self.run.id, seconds = self.pending.len(), "seconds are not stored yet"),
@@ -252,7 +265,8 @@ pub async fn settle_interrupted(state: &AppState, run: &RunRow) -> Result<()> {
         Some("The process that ran this test ended before the test did. What it had stored until then is shown.");
     let points = state.db.points(run.id, -1).await?;
     let (Ok(plan), Some(last)) = (plan_of(state, run), points.last()) else {
-        let ending = Ending { reason: EndReason::Interrupted.as_str(), detail, at: Timestamp::now(), result: None };
+        let ending =
+            Ending { reason: EndReason::Interrupted.as_str(), detail, at: Timestamp::now(), result: None, light: None };
         state.db.finish_run(run.id, ending).await?;
         return Ok(());
     };
@@ -274,12 +288,13 @@ pub async fn settle_interrupted(state: &AppState, run: &RunRow) -> Result<()> {
         threads: machine_threads(),
         max_rss_mb: None,
     };
-    let points = state.db.points(run.id, -1).await?;
     state.db.keep_for_report(run.id, &kept::kept(&Totals::of(&totals), &points)).await?;
-    let result: ResultDoc = record.document(None);
-    let result = serde_json::to_string(&result).map_err(anyhow::Error::from)?;
+    let document: ResultDoc = record.document(None);
+    let result = serde_json::to_string(&document).map_err(anyhow::Error::from)?;
+    let light = light::of(&document, &points);
     let at = started_at.after(duration);
-    let ending = Ending { reason: EndReason::Interrupted.as_str(), detail, at, result: Some(&result) };
+    let ending =
+        Ending { reason: EndReason::Interrupted.as_str(), detail, at, result: Some(&result), light: Some(&light) };
     state.db.finish_run(run.id, ending).await?;
     Ok(())
 }

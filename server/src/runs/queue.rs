@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::generate;
+use super::{generate, series};
 use crate::state::AppState;
 use crate::store::runs::RunRow;
 use crate::store::{Db, RunId, Timestamp};
@@ -17,6 +17,7 @@ const SILENCE: Duration = Duration::from_secs(15);
 /// Starts queued runs until the server ends; then waits until those under way have stored what they have.
 pub async fn work(state: AppState) {
     recover(&state, at_start(&state.db)).await;
+    series::advance_all(&state).await;
     let places = state.config.max_runs.get() as usize;
     let mut running = JoinSet::new();
     while !state.shutdown.has_begun() {
@@ -41,7 +42,10 @@ pub async fn work(state: AppState) {
                     tracing::error!(error = %panicked, "driving a run failed; it will be settled as interrupted");
                 }
             }
-            () = pause(TICK) => recover(&state, before(SILENCE)).await,
+            () = pause(TICK) => {
+                recover(&state, before(SILENCE)).await;
+                series::advance_all(&state).await;
+            }
         }
     }
     state.runs.hub.interrupt_all();

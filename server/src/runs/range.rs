@@ -67,7 +67,10 @@ impl Asked {
         let to = to.min(end);
         if to - from > limits::RANGE_SECONDS {
             let most = limits::RANGE_SECONDS;
-            return Err(error("to", format!("must be at most {} here: a part has at most {most} seconds", from + most)));
+            return Err(error(
+                "to",
+                format!("must be at most {} here: a part has at most {most} seconds", from + most),
+            ));
         }
         Ok((from, to))
     }

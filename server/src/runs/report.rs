@@ -102,8 +102,10 @@ pub async fn page(
     };
     let plan = plan_doc(state, run).ok_or_else(|| anyhow::anyhow!("the plan of run {} cannot be read", run.id))?;
     let changed = if view.state.is_over() { changed_since(state, run, &access).await? } else { None };
+    let series_id = run.series_id.filter(|_| matches!(access, Access::Owner { .. })).map(|id| id.to_string());
     Ok(RunPage {
         id: run.id.to_string(),
+        series_id,
         test_id: run.plan_id.map(|id| id.to_string()),
         test_name: run.name.clone(),
         state: view.state,

@@ -47,6 +47,12 @@ statements! {
         where owner_id = $1
         order by updated_at desc, id desc
         limit $2");
+    NAMES = "
+        select id, name
+        from plans
+        where owner_id = $1
+        order by (select max(queued_at) from runs where runs.plan_id = plans.id) desc nulls last, id desc
+        limit $2";
     COUNT = "
         select count(*)
         from plans
@@ -261,7 +267,7 @@ pub fn split_tags(joined: &str) -> Vec<String> {
 }
 
 /// A pattern for `like … escape '!'` that finds `text` as it stands.
-fn containing(text: &str) -> String {
+pub(super) fn containing(text: &str) -> String {
     let mut pattern = String::from("%");
     for c in text.chars() {
         if "!%_".contains(c) {
@@ -309,6 +315,11 @@ impl Db {
     /// All tests of this account, archived ones too, latest changed first.
     pub async fn plans(&self, owner: UserId, limit: i64) -> Result<Vec<PlanRow>> {
         reading!(self, pool => query_as(ALL).bind(owner).bind(limit).fetch_all(pool).await)
+    }
+
+    /// Ids and names of the account's tests, archived ones too, the latest run first.
+    pub async fn plan_names(&self, owner: UserId, limit: i64) -> Result<Vec<(PlanId, String)>> {
+        reading!(self, pool => query_as(NAMES).bind(owner).bind(limit).fetch_all(pool).await)
     }
 
     /// How many tests this account has, archived ones too.

@@ -3,20 +3,35 @@
 use sqlx::{query, query_as, query_scalar};
 use uuid::Uuid;
 
-use super::{Db, PlanId, Result, RunId, Timestamp, UserId, reading, statements, transaction, writing};
+use super::{Db, PlanId, Result, RunId, SeriesId, Timestamp, UserId, reading, statements, transaction, writing};
+
+/// What lists show, and the place in a series.
+macro_rules! light_columns {
+    () => {
+        "requests_per_second, p50, p95, p99, error_rate, duration_s, passed, limited_by, spark, series_id, series_point, series_size"
+    };
+}
 
 macro_rules! columns {
     () => {
-        "id, owner_id, plan_id, name, spec, state, end_reason, detail, queued_at, started_at, ended_at, result, notes"
+        concat!(
+            "id, owner_id, plan_id, name, spec, state, end_reason, detail, queued_at, started_at, ended_at, result, notes, ",
+            light_columns!()
+        )
     };
 }
 
-/// For lists, which do not need the plan: it can hold megabytes of bodies.
+/// For lists, which need neither the plan, which can hold megabytes of bodies, nor the result: the light columns stand beside it.
 macro_rules! list_columns {
     () => {
-        "id, owner_id, plan_id, name, '' as spec, state, end_reason, detail, queued_at, started_at, ended_at, result, '' as notes"
+        concat!(
+            "id, owner_id, plan_id, name, '' as spec, state, end_reason, detail, queued_at, started_at, ended_at, ",
+            "cast(null as text) as result, '' as notes, ",
+            $crate::store::runs::light_columns!()
+        )
     };
 }
+pub(super) use {light_columns, list_columns};
 
 statements! {
     BY_ID = concat!("
@@ -35,6 +50,26 @@ statements! {
         where plan_id = $1
         order by queued_at desc, id desc
         limit $2");
+    OF_SERIES = concat!("
+        select ", list_columns!(), "
+        from runs
+        where series_id = $1
+        order by queued_at, id");
+    UNSUMMED = "
+        select id, name, spec, state, result
+        from runs
+        where id > $1 and (hosts is null or (result is not null and duration_s is null))
+        order by id
+        limit $2";
+    SET_SEARCHED = "
+        update runs
+        set hosts = $2, search = $3
+        where id = $1";
+    SET_LIGHT = "
+        update runs
+        set requests_per_second = $2, p50 = $3, p95 = $4, p99 = $5, error_rate = $6, duration_s = $7, passed = $8, limited_by = $9,
+            spark = $10
+        where id = $1";
     PREVIOUS = concat!("
         select ", columns!(), "
         from runs
@@ -66,8 +101,16 @@ statements! {
             and (other.queued_at < mine.queued_at or (other.queued_at = mine.queued_at and other.id <= mine.id))
         where mine.id = $1 and mine.state = 'queued'";
     ADD = "
-        insert into runs (id, owner_id, plan_id, name, spec, state, queued_at)
-        values ($1, $2, $3, $4, $5, 'queued', $6)";
+        insert into runs (id, owner_id, plan_id, name, spec, state, queued_at, hosts, search)
+        values ($1, $2, $3, $4, $5, 'queued', $6, $7, $8)";
+    COUNT_UP = "
+        update series
+        set made = made + 1
+        where id = $1 and made = $2 and state = 'running'";
+    PUT_IN_SERIES = "
+        update runs
+        set series_id = $2, series_point = $3, series_size = $4
+        where id = $1";
     NEXT = "
         select id
         from runs
@@ -96,7 +139,8 @@ statements! {
         where id = $1 and state in ('verifying', 'running', 'draining')";
     FINISH = "
         update runs
-        set state = 'over', end_reason = $2, detail = $3, ended_at = $4, result = $5
+        set state = 'over', end_reason = $2, detail = $3, ended_at = $4, result = $5, requests_per_second = $6, p50 = $7, p95 = $8,
+            p99 = $9, error_rate = $10, duration_s = $11, passed = $12, limited_by = $13, spark = $14
         where id = $1 and state in ('queued', 'verifying', 'running', 'draining')";
     REFUSE = "
         update runs
@@ -124,11 +168,12 @@ statements! {
         where id = $1 and owner_id = $2";
     DELETE = "
         delete from runs
-        where id = $1 and owner_id = $2 and state in ('over', 'refused')";
+        where id = $1 and owner_id = $2 and state in ('over', 'refused')
+          and not exists (select 1 from series where series.id = runs.series_id and series.state = 'running')";
 }
 
 /// A run as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
 pub struct RunRow {
     /// Id.
     pub id: RunId,
@@ -152,10 +197,57 @@ pub struct RunRow {
     pub started_at: Option<Timestamp>,
     /// When it was over.
     pub ended_at: Option<Timestamp>,
-    /// The result document as JSON, once it is over and anything was measured.
+    /// The result document as JSON, once it is over and anything was measured; lists are read without it.
     pub result: Option<String>,
     /// What its owner wrote about it; empty in lists.
     pub notes: String,
+    /// Its figures in lists.
+    #[sqlx(flatten)]
+    pub light: Light,
+    /// The series it is part of.
+    pub series_id: Option<SeriesId>,
+    /// The number of its place there, from 0.
+    pub series_point: Option<i64>,
+    /// The size of its load there.
+    pub series_size: Option<f64>,
+}
+
+/// What lists show of a run that is over, kept beside its result. All are `None` until it is; times are in ms.
+#[derive(Clone, Debug, Default, PartialEq, sqlx::FromRow)]
+pub struct Light {
+    /// Answered requests per second.
+    pub requests_per_second: Option<f64>,
+    /// Median response time.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Share of errors, 0 to 1.
+    pub error_rate: Option<f64>,
+    /// Measured length in seconds.
+    pub duration_s: Option<f64>,
+    /// Whether every pass/fail limit was kept; `None` also where the plan has none.
+    pub passed: Option<bool>,
+    /// What limited it, by its stable name.
+    pub limited_by: Option<String>,
+    /// Its p95 over time, a few values.
+    pub spark: Option<String>,
+}
+
+/// A run that an older version left without its [`Light`] or its hosts.
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Unsummed {
+    /// Id.
+    pub id: RunId,
+    /// The test's name.
+    pub name: String,
+    /// The plan as JSON, its secrets sealed.
+    pub spec: String,
+    /// As in [`RunRow::state`].
+    pub state: String,
+    /// The result document as JSON.
+    pub result: Option<String>,
 }
 
 /// What is kept of a run that is over, so that its report need not read all its seconds.
@@ -178,6 +270,18 @@ pub struct NewRun<'a> {
     pub name: &'a str,
     /// The plan as JSON, its secrets sealed.
     pub spec: &'a str,
+    /// The hosts that it names, as [`joined_hosts`].
+    pub hosts: &'a str,
+}
+
+/// Hosts as they are stored: one a line, with a line break before and after, so that a pattern finds whole ones.
+pub fn joined_hosts(hosts: &[String]) -> String {
+    super::plans::joined_tags(hosts)
+}
+
+/// What a search for runs looks through.
+fn search_text(name: &str, hosts: &str) -> String {
+    format!("{name}{hosts}").to_lowercase()
 }
 
 /// How a run ended.
@@ -191,6 +295,52 @@ pub struct Ending<'a> {
     pub at: Timestamp,
     /// The result document as JSON.
     pub result: Option<&'a str>,
+    /// What lists show of it; there whenever `result` is.
+    pub light: Option<&'a Light>,
+}
+
+/// The place of a run that is to be made in its series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SeriesPlace {
+    /// The series.
+    pub series: SeriesId,
+    /// How many runs it has made before.
+    pub made: i64,
+    /// The number of the place, from 0.
+    pub number: i64,
+    /// The size of its load.
+    pub size: f64,
+}
+
+/// Binds a new run to `ADD`.
+macro_rules! adding {
+    ($id:expr, $new:expr, $search:expr) => {
+        query(ADD)
+            .bind($id)
+            .bind($new.owner)
+            .bind($new.plan)
+            .bind($new.name)
+            .bind($new.spec)
+            .bind(Timestamp::now())
+            .bind($new.hosts)
+            .bind($search)
+    };
+}
+
+/// Binds the nine values of a [`Light`].
+macro_rules! with_light {
+    ($query:expr, $light:expr) => {
+        $query
+            .bind($light.requests_per_second)
+            .bind($light.p50)
+            .bind($light.p95)
+            .bind($light.p99)
+            .bind($light.error_rate)
+            .bind($light.duration_s)
+            .bind($light.passed)
+            .bind($light.limited_by.as_deref())
+            .bind($light.spark.as_deref())
+    };
 }
 
 impl Db {
@@ -243,18 +393,45 @@ impl Db {
     /// Puts a run at the end of the queue.
     pub async fn add_run(&self, new: NewRun<'_>) -> Result<RunId> {
         let id = RunId::new();
-        writing!(self, pool => {
-            query(ADD)
-                .bind(id)
-                .bind(new.owner)
-                .bind(new.plan)
-                .bind(new.name)
-                .bind(new.spec)
-                .bind(Timestamp::now())
-                .execute(pool)
-                .await
-                .map(|_| id)
+        let search = search_text(new.name, new.hosts);
+        writing!(self, pool => adding!(id, new, &search).execute(pool).await.map(|_| id))
+    }
+
+    /// Puts the next run of a series at the end of the queue, unless the series is over or another than its run number `made` was
+    /// queued last: of several processes exactly one makes it.
+    pub async fn add_series_run(&self, place: SeriesPlace, new: NewRun<'_>) -> Result<Option<RunId>> {
+        let id = RunId::new();
+        let search = search_text(new.name, new.hosts);
+        transaction!(self, tx => {
+            let mine = query(COUNT_UP).bind(place.series).bind(place.made).execute(&mut *tx).await?.rows_affected();
+            if mine != 1 {
+                return Ok(None);
+            }
+            adding!(id, new, &search).execute(&mut *tx).await?;
+            query(PUT_IN_SERIES).bind(id).bind(place.series).bind(place.number).bind(place.size).execute(&mut *tx).await?;
+            Ok(Some(id))
         })
+    }
+
+    /// The runs of a series in the order they were made, without plan and result.
+    pub async fn runs_of_series(&self, series: SeriesId) -> Result<Vec<RunRow>> {
+        reading!(self, pool => query_as(OF_SERIES).bind(series).fetch_all(pool).await)
+    }
+
+    /// Runs that older versions left without what lists show, in the order of their ids after `after`.
+    pub async fn unsummed_runs(&self, after: RunId, limit: i64) -> Result<Vec<Unsummed>> {
+        reading!(self, pool => query_as(UNSUMMED).bind(after).bind(limit).fetch_all(pool).await)
+    }
+
+    /// Sets the hosts that a run names, as [`joined_hosts`], and what a search for it looks through.
+    pub async fn set_run_hosts(&self, id: RunId, name: &str, hosts: &str) -> Result<()> {
+        let search = search_text(name, hosts);
+        writing!(self, pool => query(SET_SEARCHED).bind(id).bind(hosts).bind(&search).execute(pool).await.map(|_| ()))
+    }
+
+    /// Sets what lists show of a run that is over.
+    pub async fn set_run_light(&self, id: RunId, light: &Light) -> Result<()> {
+        writing!(self, pool => with_light!(query(SET_LIGHT).bind(id), light).execute(pool).await.map(|_| ()))
     }
 
     /// Takes the first run out of the queue. Of several processes exactly one gets it.
@@ -293,16 +470,11 @@ impl Db {
 
     /// The run is over; false if it was already.
     pub async fn finish_run(&self, id: RunId, ending: Ending<'_>) -> Result<bool> {
+        let none = Light::default();
+        let light = ending.light.unwrap_or(&none);
         changed(writing!(self, pool => {
-            query(FINISH)
-                .bind(id)
-                .bind(ending.reason)
-                .bind(ending.detail)
-                .bind(ending.at)
-                .bind(ending.result)
-                .execute(pool)
-                .await
-                .map(|done| done.rows_affected())
+            let finish = query(FINISH).bind(id).bind(ending.reason).bind(ending.detail).bind(ending.at).bind(ending.result);
+            with_light!(finish, light).execute(pool).await.map(|done| done.rows_affected())
         })?)
     }
 

@@ -63,7 +63,8 @@ fn rows(result: &ResultDoc, facts: &Facts) -> Vec<(&'static str, String)> {
         "Requests per second",
         result.requests_per_second.map_or_else(|| format::NONE.to_owned(), |v| format!("{v:.2} (mean)")),
     ));
-    let ms = |value: Option<f64>, how: &str| value.map_or_else(|| format::NONE.to_owned(), |v| format!("{v:.3} ms ({how})"));
+    let ms =
+        |value: Option<f64>, how: &str| value.map_or_else(|| format::NONE.to_owned(), |v| format!("{v:.3} ms ({how})"));
     rows.push(("Time per request", ms(clients.and_then(|(c, _)| per_request(c)), "mean")));
     rows.push(("Time per request", ms(per_request(1.0), "mean, across all concurrent requests")));
     rows.push((

@@ -68,7 +68,8 @@ pub(super) fn traffic(result: &ResultDoc) -> AnyView {
             )),
         ));
     }
-    view! { <section aria-labelledby="traffic-title"><h2 id="traffic-title">"Traffic"</h2>{facts(rows)}</section> }.into_any()
+    view! { <section aria-labelledby="traffic-title"><h2 id="traffic-title">"Traffic"</h2>{facts(rows)}</section> }
+        .into_any()
 }
 
 /// The machine that made the load: whether it kept up.

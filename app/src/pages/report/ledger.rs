@@ -153,7 +153,10 @@ mod tests {
     fn parts_lie_side_by_side_and_the_smallest_is_seen() {
         let places = parts(&[999_999, 0, 1], 100.0, 500.0);
         assert_eq!(places[1].1, 0.0);
-        assert!((places[2].1 - THINNEST).abs() < 1e-9 && (places[2].0 + places[2].1 - 600.0).abs() < 1e-6, "{places:?}");
+        assert!(
+            (places[2].1 - THINNEST).abs() < 1e-9 && (places[2].0 + places[2].1 - 600.0).abs() < 1e-6,
+            "{places:?}"
+        );
         assert_eq!(parts(&[0, 0], 0.0, 10.0), [(0.0, 0.0), (0.0, 0.0)]);
     }
 }

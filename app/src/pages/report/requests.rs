@@ -99,7 +99,11 @@ pub(super) fn in_flight(result: &ResultDoc) -> AnyView {
     let (Some(oldest), Some(youngest)) = (ages.first(), ages.last()) else { return ().into_any() };
     let all = result.ledger.aborted.max(ages.len() as u64);
     let shown: Vec<String> = ages.iter().take(AGES).map(|ms| format::ms(Some(*ms))).collect();
-    let more = if ages.len() > AGES { format!(" and {} more", format::count((ages.len() - AGES) as u64)) } else { String::new() };
+    let more = if ages.len() > AGES {
+        format!(" and {} more", format::count((ages.len() - AGES) as u64))
+    } else {
+        String::new()
+    };
     let text = if ages.len() == 1 {
         format!("1 request was cut at the end of the run; it was {} old.", format::ms(Some(*oldest)))
     } else {

@@ -28,7 +28,8 @@ pub(super) fn percentiles(result: &ResultDoc) -> AnyView {
     let adjusted = &result.adjusted_ms;
     let errors = ok.count < latency.count && adjusted.count > 0;
     let connecting = result.total_ms.count > 0 && result.connections.opened * 20 > result.total_ms.count;
-    let mut columns: Vec<(&str, &Percentiles, &str)> = vec![("Response time", latency, ""), ("Service time", service, "")];
+    let mut columns: Vec<(&str, &Percentiles, &str)> =
+        vec![("Response time", latency, ""), ("Service time", service, "")];
     if errors {
         columns.push(("Of successes", ok, ""));
     }
