@@ -3,16 +3,19 @@
 //! A [`Chart`] holds what is shown, a [`Viewport`] how large and which part; [`Chart::scene`] lays it out and
 //! [`svg::write`] draws it. Colours are classes, decided by the style sheet.
 
+pub mod by_load;
 pub mod describe;
 pub mod distribution;
 pub mod layout;
 pub mod overview;
+pub mod plane;
 pub mod report;
 pub mod scale;
 pub mod svg;
 pub mod table;
 pub mod thin;
 pub mod timeline;
+pub mod trend;
 pub mod xy;
 
 use serde::{Deserialize, Serialize};

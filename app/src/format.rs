@@ -172,6 +172,11 @@ impl Utc {
         format!("{} {month} {}, {h:02}:{m:02} UTC", self.day, self.year)
     }
 
+    /// For axes: `1 Dec`.
+    pub fn day(self) -> String {
+        format!("{} {}", self.day, MONTHS.get(usize::from(self.month) - 1).copied().unwrap_or_default())
+    }
+
     /// For people: `1 Dec 2026, 10:00:00 UTC`.
     pub fn words(self) -> String {
         let (h, m, s) = self.time();
@@ -271,6 +276,7 @@ mod tests {
             assert_eq!(Utc::from_unix_ms(unix_ms).iso(), iso);
         }
         assert_eq!(Utc::from_unix_ms(1_796_119_200_000).words(), "1 Dec 2026, 10:00:00 UTC");
+        assert_eq!(Utc::from_unix_ms(1_796_119_200_000).day(), "1 Dec");
     }
 
     #[test]

@@ -15,9 +15,10 @@ pub mod series;
 pub mod series_form;
 pub mod sign_in;
 pub mod transfer;
+pub mod trend;
 pub mod trial;
 
-pub use compare::{ComparePage, ComparedRun};
+pub use compare::{Align, ComparePage, ComparedRun};
 pub use dashboard::DashboardPage;
 pub use error::ErrorPage;
 pub use home::HomePage;
@@ -30,4 +31,5 @@ pub use series::{SeriesPage, SeriesRun};
 pub use series_form::{SeriesForm, SeriesFormPage, SeriesKind};
 pub use sign_in::{SignInPage, SignUpPage};
 pub use transfer::{ExportPage, ImportPage};
+pub use trend::{TrendFigure, TrendPage, TrendRow};
 pub use trial::TrialPage;

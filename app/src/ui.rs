@@ -1,6 +1,8 @@
 //! Building blocks of pages.
 
 pub mod badge;
+pub mod change;
+pub mod chart;
 pub mod empty;
 pub mod form;
 pub mod runs;

@@ -205,6 +205,8 @@ pub struct RunRow {
     pub state: RunState,
     /// Place in the queue from 1, while queued.
     pub position: Option<u32>,
+    /// Whether the other runs of its test are compared with it.
+    pub is_baseline: bool,
     /// When it was asked for.
     pub created_at: i64,
     /// When load began.

@@ -111,7 +111,7 @@ fn hostile_text_stays_text_everywhere() {
     let mut run = fixtures::shared_run();
     run.test_name = HOSTILE.into();
     run.state_detail = Some(HOSTILE.into());
-    run.notes = HOSTILE.into();
+    run.notes = Some(HOSTILE.into());
     run.plan.requests[0].url = HOSTILE.into();
     run.siblings = runs.clone();
     if let Some(result) = &mut run.result {
@@ -154,6 +154,14 @@ fn hostile_text_stays_text_everywhere() {
         ("public", pages::run::render(&chrome, &RunPage { access: fixtures::public_run().access, ..run.clone() })),
         ("embed", pages::embed::render(&chrome, &run, "http://127.0.0.1/r/x")),
         ("compare", pages::compare::render(&chrome, &compare)),
+        (
+            "compare by load",
+            pages::compare::render(&chrome, &pages::ComparePage { align: pages::Align::Load, ..compare.clone() }),
+        ),
+        ("trend", {
+            let trend = fixtures::trend_page(pages::TrendFigure::Max);
+            pages::trend::render(&chrome, &pages::TrendPage { name: HOSTILE.into(), ..trend })
+        }),
         (
             "error",
             pages::error::render(
@@ -383,6 +391,42 @@ fn compared_runs_stand_side_by_side() {
     assert!(errors[0].contains("(new)") && errors[0].contains("points"), "{errors:?}");
     assert_eq!(select(&page, "leptos-island").len(), 4);
     assert!(text(&page, ".compare-plans").contains("1 min 10 s"));
+    // What is not alike stands on top; the first run is what the others are compared with, and another may take its place.
+    let banner = text(&page, ".note-box.warn");
+    for part in [
+        "Different tests: A: “nginx”; B: “Apache”",
+        "Different lengths: A, B: 1 min; C: 1 min 10 s",
+        "C did not come to its planned end",
+    ] {
+        assert!(banner.contains(part), "{part}: {banner}");
+    }
+    let links = |of: &Html, css: &str| {
+        select(of, css).iter().filter_map(|a| a.attr("href")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(links(&page, ".compare thead a").contains(&"/compare?run=run-3&run=run-1&run=run-2".to_owned()));
+    assert!(
+        links(&page, ".align a").contains(&"/compare?run=run-1&run=run-2&run=run-3&align=load#curves-title".to_owned())
+    );
+    // Only what is more than noise is called worse.
+    let worse = select(&page, ".compare .diff.worse").len();
+    assert!(worse > 0 && worse < 10, "{worse}");
+    let by_load = pages::ComparePage { align: pages::Align::Load, ..fixtures::compare_page() };
+    let by_load = Html::parse_document(&pages::compare::render(&fixtures::chrome(true, "/compare"), &by_load));
+    assert_eq!((select(&by_load, "leptos-island").len(), select(&by_load, "figure.chart").len()), (0, 4));
+    assert!(links(&by_load, ".compare thead a").iter().any(|href| href.ends_with("&align=load")));
+}
+
+#[test]
+fn a_trend_links_every_run_and_marks_changes_and_the_baseline() {
+    let html = pages::trend::render(&fixtures::chrome(true, "/"), &fixtures::trend_page(pages::TrendFigure::P95));
+    let page = Html::parse_document(&html);
+    assert_eq!(select(&page, ".trend tbody tr").len(), 24);
+    assert_eq!(select(&page, ".over.wide a").len(), 23, "one run has no value");
+    assert_eq!(select(&page, ".drawing.wide .plan-change").len(), 2);
+    assert_eq!(select(&page, ".trend .tag.baseline").len(), 1);
+    assert!(text(&page, ".trend").contains("1 to 20 clients at once → 1 to 50"));
+    assert_eq!(select(&page, ".align a[aria-current]").len(), 1);
+    assert!(select(&page, ".trend a[href=\"/compare?run=run-12&run=run-0\"]").len() == 1);
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub mod plan;
 pub mod range;
 pub mod result;
 pub mod series;
+pub mod significance;
 pub mod trace;
 pub mod verdict;
 pub mod window;

@@ -10,6 +10,10 @@ use crate::histogram::{DecodeError, Histogram, take};
 use crate::outcome::{ErrorKind, FailureClass, Outcome};
 use crate::plan::limits;
 
+mod glance;
+
+pub use glance::Glance;
+
 /// What became of every planned request.
 ///
 /// In a finished run planned = sent + dropped and sent = the sum of the outcomes ([`Ledger::is_closed`]).

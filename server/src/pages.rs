@@ -13,4 +13,5 @@ pub mod series_read;
 pub mod sign_in;
 pub mod submitted;
 pub mod transfer;
+pub mod trend;
 pub mod trial;

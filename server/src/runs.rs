@@ -15,6 +15,7 @@ use crate::store::plans::PlanRow;
 use crate::store::runs::{NewRun, RunRow};
 use crate::store::{RunId, Timestamp, UserId};
 
+pub mod compare;
 pub mod export;
 pub mod generate;
 pub mod kept;
@@ -38,6 +39,8 @@ pub struct Runs {
     pub hub: live::Hub,
     /// Wakes the queue.
     pub wake: Notify,
+    /// What was redrawn for comparisons.
+    pub redrawn: compare::Cache,
 }
 
 /// Puts a run of this test at the end of the queue.
@@ -93,16 +96,49 @@ pub async fn stop(state: &AppState, run: &RunRow) -> Result<()> {
 /// Deletes a run that is over. Its public links say so from then on.
 ///
 /// # Errors
-/// [`Error::Conflict`] while it is under way.
+/// [`Error::Conflict`] while it is under way, or the baseline of its test.
 pub async fn delete(state: &AppState, run: &RunRow) -> Result<()> {
     if state.db.delete_run(run.owner_id, run.id).await? {
         return Ok(());
+    }
+    if state.db.run(run.id).await?.is_some_and(|now| now.is_baseline) {
+        return Err(Error::Conflict(
+            "This run is the baseline of its test: others are compared with it. Choose another baseline first, or take the \
+             mark away; then the run can be deleted."
+                .into(),
+        ));
     }
     if state_of(run).is_over() {
         let why = "This run is part of a series that is under way. Stop the series first; then the run can be deleted.";
         return Err(Error::Conflict(why.into()));
     }
     Err(Error::Conflict("This run is under way. Stop it first; then it can be deleted.".into()))
+}
+
+/// Marks a run as the one that the others of its test are compared with.
+///
+/// # Errors
+/// [`Error::Conflict`] for a run that is not over, has no result, or whose test is gone.
+pub async fn mark_baseline(state: &AppState, run: &RunRow) -> Result<()> {
+    let marked = match run.plan_id {
+        Some(plan) => state.db.set_baseline(run.owner_id, plan, run.id).await?,
+        None => false,
+    };
+    if marked {
+        return Ok(());
+    }
+    Err(Error::Conflict(
+        "Only a run that is over, has measured something, and whose test is still there can be a baseline.".into(),
+    ))
+}
+
+/// Takes the mark of [`mark_baseline`] away. Doing so again changes nothing.
+///
+/// # Errors
+/// If the database fails.
+pub async fn unmark_baseline(state: &AppState, run: &RunRow) -> Result<()> {
+    state.db.unset_baseline(run.owner_id, run.id).await?;
+    Ok(())
 }
 
 /// Whether a run that is not over names this host and port.
@@ -140,12 +176,17 @@ pub fn state_of(run: &RunRow) -> RunState {
         "running" => RunState::Running,
         "draining" => RunState::Draining,
         "refused" => RunState::Refused,
-        _ => match run.end_reason.as_deref().and_then(EndReason::from_name) {
-            Some(EndReason::Completed) => RunState::Finished,
-            Some(EndReason::Stopped) => RunState::Stopped,
-            Some(EndReason::ErrorThreshold | EndReason::Limit | EndReason::RateMissed) => RunState::Aborted,
-            Some(EndReason::Interrupted) | None => RunState::Interrupted,
-        },
+        _ => ended_state(run.end_reason.as_deref().and_then(EndReason::from_name)),
+    }
+}
+
+/// The state of a run that is over.
+pub fn ended_state(reason: Option<EndReason>) -> RunState {
+    match reason {
+        Some(EndReason::Completed) => RunState::Finished,
+        Some(EndReason::Stopped) => RunState::Stopped,
+        Some(EndReason::ErrorThreshold | EndReason::Limit | EndReason::RateMissed) => RunState::Aborted,
+        Some(EndReason::Interrupted) | None => RunState::Interrupted,
     }
 }
 
@@ -166,6 +207,7 @@ pub async fn list_row(state: &AppState, run: &RunRow) -> Result<ListRow> {
         test_name: run.name.clone(),
         state: run_state,
         position,
+        is_baseline: run.is_baseline,
         created_at: run.queued_at.0,
         started_at: run.started_at.map(|t| t.0),
         duration_s: figures.duration_s,

@@ -349,3 +349,54 @@ async fn seconds_are_stored_once_and_read_in_order() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_baseline_is_a_run_of_the_test_that_is_over() {
+    on_each(async |db| {
+        let (anna, bert) = (user(db, "anna").await.id, user(db, "bert").await.id);
+        let (plan, other) = (db.add_plan(anna, TEXT).await.unwrap(), db.add_plan(anna, TEXT).await.unwrap());
+        let over = async |plan: PlanId, spec: &str, result: Option<&str>| {
+            let run = db.add_run(NewRun { owner: anna, plan, name: "Front page", spec }).await.unwrap();
+            let ending = Ending { reason: "completed", detail: None, at: Timestamp::now(), result, light: None };
+            assert!(db.finish_run(run, ending).await.unwrap());
+            run
+        };
+        let (first, second) = (over(plan, "{\"a\":1}", Some("{}")).await, over(plan, "{\"a\":2}", Some("{}")).await);
+        let (silent, foreign) = (over(plan, "{\"a\":2}", None).await, over(other, "{\"a\":2}", Some("{}")).await);
+        let waiting = queue(db, anna, plan).await;
+        for none in [silent, foreign, waiting, RunId::new()] {
+            assert!(!db.set_baseline(anna, plan, none).await.unwrap());
+        }
+        assert!(!db.set_baseline(bert, plan, first).await.unwrap());
+        assert_eq!(db.baseline_of(plan).await.unwrap(), None);
+        assert!(db.set_baseline(anna, plan, first).await.unwrap());
+        assert_eq!(db.baseline_of(plan).await.unwrap().map(|run| (run.id, run.is_baseline)), Some((first, true)));
+        assert_eq!(db.plan(anna, plan).await.unwrap().unwrap().baseline_run_id, Some(first));
+        let marked: Vec<_> =
+            db.recent_runs(anna, 10).await.unwrap().into_iter().filter(|run| run.is_baseline).collect();
+        assert_eq!(marked.iter().map(|run| run.id).collect::<Vec<_>>(), [first]);
+        assert!(!db.delete_run(anna, first).await.unwrap(), "it is the baseline");
+
+        // The history tells where the plan was changed.
+        let third = over(plan, "{\"a\":2}", Some("{}")).await;
+        let history = db.run_history(plan, 10, true).await.unwrap();
+        let rows: Vec<_> = history.iter().map(|row| (row.id, row.is_changed)).collect();
+        assert_eq!(rows, [(third, false), (second, true), (first, false)]);
+        assert_eq!((history[0].end_reason.as_deref(), history[0].result.as_deref()), (Some("completed"), Some("{}")));
+        assert!(db.run_history(plan, 10, false).await.unwrap().iter().all(|row| row.result.is_none()));
+        let latest: Vec<_> = db.run_history(plan, 2, false).await.unwrap().iter().map(|row| row.is_changed).collect();
+        assert_eq!(latest, [false, true], "changed since a run that is not among them");
+
+        // One at a time; the mark goes with the test, and a run without it can go.
+        assert!(db.set_baseline(anna, plan, second).await.unwrap());
+        assert!(db.delete_run(anna, first).await.unwrap());
+        assert!(!db.unset_baseline(bert, second).await.unwrap());
+        assert!(db.unset_baseline(anna, second).await.unwrap() && !db.unset_baseline(anna, second).await.unwrap());
+        assert!(db.set_baseline(anna, plan, second).await.unwrap());
+        assert!(db.stop_queued_run(waiting, Timestamp::now()).await.unwrap());
+        assert!(db.delete_plan(anna, plan).await.unwrap());
+        assert!(!db.run(second).await.unwrap().unwrap().is_baseline);
+        assert!(db.delete_run(anna, second).await.unwrap());
+    })
+    .await;
+}

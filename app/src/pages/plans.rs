@@ -8,6 +8,7 @@ use oleada_engine::result::PlanDoc;
 use crate::format;
 use crate::shell::{Head, document};
 use crate::ui::badge::{run_badge, series_badge};
+use crate::ui::change::{self, Against};
 use crate::ui::empty::empty;
 use crate::ui::form::filter_choice;
 use crate::ui::runs::run_table;
@@ -118,6 +119,8 @@ pub struct TestPage {
     pub runs: Vec<RunRow>,
     /// Its latest series, newest first.
     pub series: Vec<SeriesLine>,
+    /// How its latest run that is over differs from the baseline; `None` without one, or if that is the run itself.
+    pub against: Option<Against>,
     /// Hosts that keep it from running.
     pub missing_hosts: Vec<MissingHost>,
     /// When it was last changed, unix milliseconds.
@@ -328,6 +331,7 @@ pub fn render_one(chrome: &Chrome, page: &TestPage) -> String {
                     } else {
                         view! { <form method="post" action=format!("{path}/archive")><button class="button quiet" type="submit">"Archive"</button></form> }.into_any()
                     }}
+                    {(!page.runs.is_empty()).then(|| view! { <a class="button quiet" href=format!("{path}/trend")>"Trend"</a> })}
                     <a class="button quiet" href=format!("{path}/history")>"History"</a>
                     <a class="button quiet" href=format!("{path}/export")>"Export"</a>
                 </div>
@@ -341,6 +345,7 @@ pub fn render_one(chrome: &Chrome, page: &TestPage) -> String {
             })}
             {page.lost.clone().map(|text| view! { <div class="note-box bad"><p>{text}</p></div> })}
             {(!page.missing_hosts.is_empty()).then(|| missing(&page.missing_hosts))}
+            {page.against.as_ref().map(|against| change::against("The latest run", against))}
             {(!page.series.is_empty()).then(|| series(&page.series))}
             <section>
                 <div class="section-head"><h2>"Runs"</h2>{(!page.runs.is_empty()).then(|| view! { <a href=format!("/runs?test={}", page.id)>"All runs of this test"</a> })}</div>

@@ -16,6 +16,7 @@ use crate::islands::LiveReport;
 use crate::live::StateEvent;
 use crate::shell::{Head, Preview, document};
 use crate::ui::badge::run_badge;
+use crate::ui::change::{self, Against, baseline_tag};
 use crate::ui::form::{error_summary, text_area};
 use crate::ui::runs::run_table;
 use crate::ui::table::facts;
@@ -92,6 +93,10 @@ pub struct RunPage {
     pub notes_error: Option<String>,
     /// What is different from the plan of the run before; `None` if it was the same, or there is none.
     pub changed: Option<PlanChange>,
+    /// Whether the other runs of its test are compared with it; false on public pages.
+    pub is_baseline: bool,
+    /// How it differs from the baseline of its test; `None` on public pages.
+    pub against: Option<Against>,
     /// Who looks.
     pub access: Access,
     /// Runs of the same test that are over, this one included, newest first; empty on public pages.
@@ -153,11 +158,12 @@ pub fn render(chrome: &Chrome, page: &RunPage) -> String {
             <div class="page-head">
                 <div>
                     <h1 class="break">{page.test_name.clone()}</h1>
-                    <p class="run-line">{over.then(|| run_badge(page.state, page.position))} <span>{words::plan_sentence(&page.plan)}</span></p>
+                    <p class="run-line">{over.then(|| run_badge(page.state, page.position))} {page.is_baseline.then(baseline_tag)} <span>{words::plan_sentence(&page.plan)}</span></p>
                 </div>
                 {(!page.is_public()).then(|| actions(page, over))}
             </div>
             {if over { finished(page, overview) } else { live(page) }}
+            {page.against.as_ref().map(|against| change::against("This run", against))}
             {page.changed.as_ref().map(|change| changed(change, &page.id))}
             <section aria-labelledby="plan-title">
                 <h2 id="plan-title">"The plan"</h2>
@@ -200,8 +206,21 @@ fn actions(page: &RunPage, over: bool) -> AnyView {
         <div class="actions">
             {page.test_id.as_ref().map(|id| view! { <form method="post" action=format!("/tests/{id}/run")><button class="button" type="submit">"Run again"</button></form> })}
             {compare.map(|href| view! { <a class="button quiet" href=href>"Compare with the run before"</a> })}
+            {page.test_id.as_ref().map(|id| view! { <a class="button quiet" href=format!("/tests/{id}/trend")>"Trend of this test"</a> })}
+            {(page.test_id.is_some() && page.result.is_some()).then(|| baseline_form(&path, page.is_baseline))}
             {page.result.is_some().then(|| view! { <a class="button quiet" href="#export-title">"Downloads"</a> })}
         </div>
+    }
+    .into_any()
+}
+
+fn baseline_form(path: &str, is_baseline: bool) -> AnyView {
+    let (action, words) =
+        if is_baseline { ("unbaseline", "Not the baseline") } else { ("baseline", "Make it the baseline") };
+    view! {
+        <form method="post" action=format!("{path}/{action}")>
+            <button class="button quiet" type="submit" title="Other runs of this test are compared with its baseline.">{words}</button>
+        </form>
     }
     .into_any()
 }

@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 
 use super::badge::run_badge;
+use super::change::baseline_tag;
 use super::spark::sparkline;
 use super::table::scroll;
 use super::time::moment_short;
@@ -95,7 +96,7 @@ fn row(run: &RunRow, columns: Columns) -> AnyView {
             } else {
                 view! { <th scope="row" class="when"><a href=href>{moment_short(at)}</a>{series}</th> }.into_any()
             }}
-            <td>{run_badge(run.state, run.position)}{limits_word(run.passed)}</td>
+            <td>{run_badge(run.state, run.position)}{limits_word(run.passed)}{run.is_baseline.then(|| view! { " "{baseline_tag()} })}</td>
             <td class="num">{format::maybe(requests_per_second)}</td>
             <td class="num">{format::maybe(p50)}</td>
             <td class="num">{format::maybe(p95)}</td>

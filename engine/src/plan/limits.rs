@@ -195,6 +195,8 @@ pub const SERIES_UNDER_WAY: usize = 10;
 pub const RUNS_A_PAGE: usize = 25;
 /// Values of the small drawing of a run in lists.
 pub const SPARK_VALUES: usize = 40;
+/// Runs in the trend of a test; older ones are left out.
+pub const TREND_RUNS: usize = 500;
 /// Bytes of a response head that the engine reads before it calls the reply invalid.
 pub const RESPONSE_HEAD_BYTES: usize = 64 * 1024;
 /// Headers of a response that the engine reads before it calls the reply invalid.

@@ -55,7 +55,9 @@ async fn download(state: &AppState, source: Source, file: &str) -> Result<Respon
         "junit.xml" => ("application/xml", junit::document(&source).into()),
         "response-times.svg" => (SVG, picture::chart_file(Kind::Times, &source).into()),
         "throughput.svg" => (SVG, picture::chart_file(Kind::Rates, &source).into()),
-        "response-times.png" => (PNG, state.pictures.png(picture::chart_file(Kind::Times, &source), SCALE).await?.into()),
+        "response-times.png" => {
+            (PNG, state.pictures.png(picture::chart_file(Kind::Times, &source), SCALE).await?.into())
+        }
         "throughput.png" => (PNG, state.pictures.png(picture::chart_file(Kind::Rates, &source), SCALE).await?.into()),
         _ => return Err(Error::NotFound),
     };

@@ -20,8 +20,10 @@ use super::submitted::Submitted;
 use crate::auth::CurrentUser;
 use crate::error::{Error, Result, see_other};
 use crate::render::{Frame, flash};
+use crate::runs::report;
 use crate::state::AppState;
 use crate::store::plans::{PlanRow, Sort, Wanted, split_tags};
+use crate::store::runs::RunRow;
 use crate::store::{PlanId, RunId, UserId};
 use crate::{hosts, plans, runs};
 
@@ -192,6 +194,18 @@ pub async fn show(
     let row = plans::find(&state, user.id, &id).await?;
     let opened = plans::open(&state, &row)?;
     let history = state.db.runs_of_plan(row.id, RUNS).await?;
+    // Runs of a series differ from the baseline by intention.
+    let is_latest =
+        |run: &&RunRow| runs::state_of(run).is_over() && run.light.duration_s.is_some() && run.series_id.is_none();
+    let latest = history.iter().find(is_latest).filter(|_| row.baseline_run_id.is_some());
+    // Lists are read without what comparisons need.
+    let against = match latest {
+        Some(run) => match state.db.run(run.id).await? {
+            Some(run) => report::against(&state, &run).await?,
+            None => None,
+        },
+        None => None,
+    };
     let page = TestPage {
         id: row.id.to_string(),
         name: row.name.clone(),
@@ -202,6 +216,7 @@ pub async fn show(
         plan: PlanDoc::of(&opened.plan),
         runs: runs::list(&state, &history).await?,
         series: super::series::lines(&state, &row, &opened.plan, SERIES).await?,
+        against,
         missing_hosts: missing_hosts(&state, user.id, &row).await?,
         updated_at: row.updated_at.0,
     };

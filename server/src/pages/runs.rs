@@ -287,6 +287,38 @@ pub async fn unshare(
     Ok(see_other(&format!("/runs/{}", run.id)))
 }
 
+/// `POST /runs/{id}/baseline`.
+///
+/// # Errors
+/// As [`show`]; [`Error::Conflict`] for a run that cannot be one.
+pub async fn baseline(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    session: Session,
+) -> Result<Response> {
+    let run = own_run(&state, &user, &id).await?;
+    runs::mark_baseline(&state, &run).await?;
+    flash(&session, FlashKind::Success, "The other runs of this test are now compared with this one.").await?;
+    Ok(see_other(&format!("/runs/{}", run.id)))
+}
+
+/// `POST /runs/{id}/unbaseline`.
+///
+/// # Errors
+/// As [`show`].
+pub async fn unbaseline(
+    State(state): State<AppState>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    session: Session,
+) -> Result<Response> {
+    let run = own_run(&state, &user, &id).await?;
+    runs::unmark_baseline(&state, &run).await?;
+    flash(&session, FlashKind::Success, "This run is not a baseline any more.").await?;
+    Ok(see_other(&format!("/runs/{}", run.id)))
+}
+
 /// `GET /runs/{id}/delete`: the question.
 ///
 /// # Errors

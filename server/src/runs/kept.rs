@@ -47,13 +47,7 @@ fn unpack(packed: &[u8]) -> Option<Overview> {
 /// If the database fails.
 pub async fn load(state: &AppState, run: &RunRow) -> Result<(Overview, Option<Distribution>)> {
     let kept = state.db.kept_for_report(run.id).await?;
-    let overview = match kept.overview.as_deref().and_then(unpack) {
-        Some(overview) => overview,
-        None => {
-            let points = state.db.points(run.id, -1).await?;
-            tokio::task::spawn_blocking(move || Overview::of(&points)).await.map_err(anyhow::Error::from)?
-        }
-    };
+    let overview = overview_of(state, run, &kept).await?;
     let totals = match kept.totals.as_deref().and_then(|bytes| Totals::decode(bytes).ok()) {
         Some(totals) => Some(totals),
         None if overview.facts.end <= ADDED_UP_S => {
@@ -62,6 +56,22 @@ pub async fn load(state: &AppState, run: &RunRow) -> Result<(Overview, Option<Di
         None => None,
     };
     Ok((overview, totals.as_ref().map(Distribution::of)))
+}
+
+/// The charts' seconds of a run that is over.
+///
+/// # Errors
+/// If the database fails.
+pub async fn overview(state: &AppState, run: &RunRow) -> Result<Overview> {
+    overview_of(state, run, &state.db.kept_for_report(run.id).await?).await
+}
+
+async fn overview_of(state: &AppState, run: &RunRow, kept: &Kept) -> Result<Overview> {
+    if let Some(overview) = kept.overview.as_deref().and_then(unpack) {
+        return Ok(overview);
+    }
+    let points = state.db.points(run.id, -1).await?;
+    Ok(tokio::task::spawn_blocking(move || Overview::of(&points)).await.map_err(anyhow::Error::from)?)
 }
 
 #[cfg(test)]

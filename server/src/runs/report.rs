@@ -5,9 +5,11 @@ use std::sync::Arc;
 use oleada_app::pages::compare::ComparedRun;
 use oleada_app::pages::report::Details;
 use oleada_app::pages::run::{Access, PlanChange, RunPage};
+use oleada_app::ui::change::Against;
 use oleada_app::view::{RunRow as ListRow, RunState};
 use oleada_engine::result::{PlanDoc, Point, ResultDoc};
 
+use super::compare;
 use super::live::{Look, Phase};
 use super::range::{self, Asked};
 use super::{kept, plan_of, result_of, state_of};
@@ -103,6 +105,8 @@ pub async fn page(
     let plan = plan_doc(state, run).ok_or_else(|| anyhow::anyhow!("the plan of run {} cannot be read", run.id))?;
     let changed = if view.state.is_over() { changed_since(state, run, &access).await? } else { None };
     let series_id = run.series_id.filter(|_| matches!(access, Access::Owner { .. })).map(|id| id.to_string());
+    let is_owner = matches!(access, Access::Owner { .. });
+    let against = if is_owner { against(state, run).await? } else { None };
     Ok(RunPage {
         id: run.id.to_string(),
         series_id,
@@ -122,6 +126,8 @@ pub async fn page(
         notes: Some(run.notes.clone()),
         notes_error: None,
         changed,
+        is_baseline: is_owner && run.is_baseline,
+        against,
         access,
         siblings,
     })
@@ -156,20 +162,55 @@ async fn changed_since(state: &AppState, run: &RunRow, access: &Access) -> Resul
     Ok((!sentences.is_empty()).then_some(PlanChange { before_id, at, sentences }))
 }
 
-/// One column of the compare page.
+/// How a run that is over differs from the baseline of its test; `None` without one, or if it is that itself.
+///
+/// # Errors
+/// If the database fails.
+pub async fn against(state: &AppState, run: &RunRow) -> Result<Option<Against>> {
+    let Some(plan) = run.plan_id.filter(|_| state_of(run).is_over() && run.result.is_some()) else { return Ok(None) };
+    let Some(baseline) = state.db.baseline_of(plan).await?.filter(|baseline| baseline.id != run.id) else {
+        return Ok(None);
+    };
+    Ok(Some(Against {
+        baseline_id: baseline.id.to_string(),
+        at: baseline.started_at.unwrap_or(baseline.queued_at).0,
+        run_id: run.id.to_string(),
+        changes: compare::changes(state, &baseline, run).await?,
+    }))
+}
+
+/// One column of the compare page, beside the first one.
 ///
 /// # Errors
 /// As [`page`].
-pub async fn compared(state: &AppState, run: &RunRow) -> Result<ComparedRun> {
-    let view = look(state, run).await?;
+pub async fn compared(state: &AppState, first: &RunRow, run: &RunRow) -> Result<ComparedRun> {
     let plan = plan_doc(state, run).ok_or_else(|| anyhow::anyhow!("the plan of run {} cannot be read", run.id))?;
-    Ok(ComparedRun {
+    let plan_changes = match (state.vault.unseal(&first.spec), state.vault.unseal(&run.spec)) {
+        (Ok(old), Ok(new)) if first.id != run.id => plans::plan_changes(&old, &new),
+        _ => Vec::new(),
+    };
+    let mut compared = ComparedRun {
         id: run.id.to_string(),
+        test_id: run.plan_id.map(|id| id.to_string()),
         test_name: run.name.clone(),
-        state: view.state,
-        started_at: view.started_at,
+        state: state_of(run),
+        is_baseline: run.is_baseline,
+        started_at: run.started_at.map(|t| t.0),
         plan,
-        result: view.result,
-        points: view.points,
-    })
+        result: result_of(run),
+        points: Vec::new(),
+        stretch: 1,
+        changes: compare::changes(state, first, run).await?,
+        plan_changes,
+    };
+    if compared.state.is_over() {
+        // The seconds of a long run are not read one by one.
+        let overview = kept::overview(state, run).await?;
+        (compared.points, compared.stretch) = (overview.points, overview.stretch);
+    } else {
+        let view = look(state, run).await?;
+        (compared.state, compared.started_at) = (view.state, view.started_at);
+        (compared.result, compared.points) = (view.result, view.points);
+    }
+    Ok(compared)
 }

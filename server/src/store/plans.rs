@@ -3,11 +3,11 @@
 use sqlx::{query, query_as, query_scalar};
 use uuid::Uuid;
 
-use super::{Db, PlanId, Result, Timestamp, UserId, VersionId, reading, statements, transaction, writing};
+use super::{Db, PlanId, Result, RunId, Timestamp, UserId, VersionId, reading, statements, transaction, writing};
 
 macro_rules! columns {
     () => {
-        "id, name, notes, tags, spec, archived_at, created_at, updated_at"
+        "id, name, notes, tags, spec, archived_at, created_at, updated_at, baseline_run_id"
     };
 }
 
@@ -92,6 +92,15 @@ statements! {
         update plans
         set archived_at = $3
         where id = $1 and owner_id = $2";
+    SET_BASELINE = "
+        update plans
+        set baseline_run_id = $3
+        where id = $1 and owner_id = $2
+          and exists (select 1 from runs where id = $3 and plan_id = $1 and state = 'over' and result is not null)";
+    UNSET_BASELINE = "
+        update plans
+        set baseline_run_id = null
+        where baseline_run_id = $1 and owner_id = $2";
     DELETE = "
         delete from plans
         where id = $1 and owner_id = $2
@@ -174,6 +183,8 @@ pub struct PlanRow {
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
+    /// The run that the others are compared with.
+    pub baseline_run_id: Option<RunId>,
 }
 
 /// A test in a list.
@@ -430,6 +441,22 @@ impl Db {
     pub async fn archive_plan(&self, owner: UserId, id: PlanId, at: Option<Timestamp>) -> Result<bool> {
         let done = writing!(self, pool => {
             query(ARCHIVE).bind(id).bind(owner).bind(at).execute(pool).await.map(|done| done.rows_affected())
+        })?;
+        Ok(done == 1)
+    }
+
+    /// Marks a run as what the others of its test are compared with; false if it is none of this test that has a result.
+    pub async fn set_baseline(&self, owner: UserId, plan: PlanId, run: RunId) -> Result<bool> {
+        let done = writing!(self, pool => {
+            query(SET_BASELINE).bind(plan).bind(owner).bind(run).execute(pool).await.map(|done| done.rows_affected())
+        })?;
+        Ok(done == 1)
+    }
+
+    /// Takes that mark away; false if the run does not have it.
+    pub async fn unset_baseline(&self, owner: UserId, run: RunId) -> Result<bool> {
+        let done = writing!(self, pool => {
+            query(UNSET_BASELINE).bind(run).bind(owner).execute(pool).await.map(|done| done.rows_affected())
         })?;
         Ok(done == 1)
     }

@@ -5,10 +5,13 @@ use uuid::Uuid;
 
 use super::{Db, PlanId, Result, RunId, SeriesId, Timestamp, UserId, reading, statements, transaction, writing};
 
-/// What lists show, and the place in a series.
+/// What lists show, the place in a series, and whether it is the baseline of its test.
 macro_rules! light_columns {
     () => {
-        "requests_per_second, p50, p95, p99, error_rate, duration_s, passed, limited_by, spark, series_id, series_point, series_size"
+        concat!(
+            "requests_per_second, p50, p95, p99, error_rate, duration_s, passed, limited_by, spark, series_id, series_point, series_size, ",
+            "exists (select 1 from plans where plans.baseline_run_id = runs.id) as is_baseline"
+        )
     };
 }
 
@@ -76,6 +79,10 @@ statements! {
         where plan_id = $1 and state = 'over' and (queued_at < $2 or (queued_at = $2 and id < $3))
         order by queued_at desc, id desc
         limit 1");
+    BASELINE = concat!("
+        select ", columns!(), "
+        from runs
+        where id = (select baseline_run_id from plans where plans.id = $1)");
     SPECS = "
         select id, spec
         from runs
@@ -169,7 +176,19 @@ statements! {
     DELETE = "
         delete from runs
         where id = $1 and owner_id = $2 and state in ('over', 'refused')
-          and not exists (select 1 from series where series.id = runs.series_id and series.state = 'running')";
+          and not exists (select 1 from series where series.id = runs.series_id and series.state = 'running')
+          and not exists (select 1 from plans where plans.baseline_run_id = runs.id)";
+    HISTORY = "
+        select id, end_reason, queued_at, started_at, requests_per_second, p50, p95, p99, error_rate,
+            case when $3 = 'whole' then result end as result, is_changed
+        from (
+            select id, end_reason, queued_at, started_at, requests_per_second, p50, p95, p99, error_rate, result,
+                coalesce(lag(spec) over (order by queued_at, id) <> spec, false) as is_changed
+            from runs
+            where plan_id = $1 and state = 'over' and result is not null and series_id is null
+        ) as history
+        order by queued_at desc, id desc
+        limit $2";
 }
 
 /// A run as it is stored.
@@ -210,6 +229,8 @@ pub struct RunRow {
     pub series_point: Option<i64>,
     /// The size of its load there.
     pub series_size: Option<f64>,
+    /// Whether the others of its test are compared with it.
+    pub is_baseline: bool,
 }
 
 /// What lists show of a run that is over, kept beside its result. All are `None` until it is; times are in ms.
@@ -257,6 +278,33 @@ pub struct Kept {
     pub totals: Option<Vec<u8>>,
     /// What its charts draw, encoded.
     pub overview: Option<Vec<u8>>,
+}
+
+/// A run among the others of its test.
+#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
+pub struct HistoryRow {
+    /// Id.
+    pub id: RunId,
+    /// Why it is over.
+    pub end_reason: Option<String>,
+    /// When it was asked for.
+    pub queued_at: Timestamp,
+    /// When load began.
+    pub started_at: Option<Timestamp>,
+    /// As in [`Light`].
+    pub requests_per_second: Option<f64>,
+    /// As in [`Light`].
+    pub p50: Option<f64>,
+    /// As in [`Light`].
+    pub p95: Option<f64>,
+    /// As in [`Light`].
+    pub p99: Option<f64>,
+    /// As in [`Light`].
+    pub error_rate: Option<f64>,
+    /// The result document as JSON, if it was asked for.
+    pub result: Option<String>,
+    /// Whether its stored plan is not that of the run before it.
+    pub is_changed: bool,
 }
 
 /// A run to be made.
@@ -363,6 +411,18 @@ impl Db {
     pub async fn run_before(&self, run: &RunRow) -> Result<Option<RunRow>> {
         let Some(plan) = run.plan_id else { return Ok(None) };
         reading!(self, pool => query_as(PREVIOUS).bind(plan).bind(run.queued_at).bind(run.id).fetch_optional(pool).await)
+    }
+
+    /// The run that the others of a test are compared with.
+    pub async fn baseline_of(&self, plan: PlanId) -> Result<Option<RunRow>> {
+        reading!(self, pool => query_as(BASELINE).bind(plan).fetch_optional(pool).await)
+    }
+
+    /// The latest runs of a test that are over and have a result, newest first; without those of series, whose loads differ by
+    /// intention. `whole`: with their results.
+    pub async fn run_history(&self, plan: PlanId, limit: i64, whole: bool) -> Result<Vec<HistoryRow>> {
+        let wanted = if whole { "whole" } else { "light" };
+        reading!(self, pool => query_as(HISTORY).bind(plan).bind(limit).bind(wanted).fetch_all(pool).await)
     }
 
     /// Stored plans of runs, whoever owns them, in the order of their ids after `after`.
@@ -516,7 +576,7 @@ impl Db {
         reading!(self, pool => query_as(SILENT).bind(before).fetch_all(pool).await)
     }
 
-    /// Deletes a run that is over, with its samples; false if it is not over or not there.
+    /// Deletes a run that is over, with its samples; false if it is not over, the baseline of its test, or not there.
     pub async fn delete_run(&self, owner: UserId, id: RunId) -> Result<bool> {
         changed(
             writing!(self, pool => query(DELETE).bind(id).bind(owner).execute(pool).await.map(|done| done.rows_affected()))?,

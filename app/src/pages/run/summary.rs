@@ -4,9 +4,9 @@ use oleada_engine::result::ResultDoc;
 use oleada_engine::verdict::LimitedBy;
 
 use super::RunPage;
+use crate::chart::Chart;
 use crate::chart::overview::{Facts, Overview};
 use crate::chart::report::{self, Timing};
-use crate::chart::Chart;
 use crate::format;
 
 /// The response times of a run, under way or over.

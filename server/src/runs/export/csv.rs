@@ -50,7 +50,9 @@ pub fn seconds(source: &Source) -> Result<Vec<u8>> {
     out.write_record(head).map_err(anyhow::Error::from)?;
     let name = cell(&source.name).into_owned();
     let time = |value: Option<f64>| value.map(|ms| ms.to_string()).unwrap_or_default();
-    for Point { t, planned, sent, ok, errors, clients, p50, p95, p99, max, bytes_received, bytes_sent, .. } in &source.points {
+    for Point { t, planned, sent, ok, errors, clients, p50, p95, p99, max, bytes_received, bytes_sent, .. } in
+        &source.points
+    {
         let row = [
             name.clone(),
             rfc3339(source.started_at + i64::from(*t) * 1000),
