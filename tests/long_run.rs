@@ -107,9 +107,8 @@ async fn b64_the_report_of_a_day_is_light_quick_and_shows_a_spike_of_one_second(
     assert!(page.body.contains("[51234.0,7777.0]") || page.body.contains("[51234,7777"), "the sample is there");
     assert!(page.select(".chart-data tbody td").iter().any(|cell| cell == "7,777"));
     assert!(page.select(".chart .legend .name").contains(&"Network failures".to_owned()));
-    for css in [".chart-says", ".figures dd"] {
-        assert_eq!(&page.select(css)[..3], &from_seconds.select(css)[..3], "{css}");
-    }
+    let first = |page: &harness::user::Reply| page.select(".chart-says").swap_remove(0);
+    assert_eq!((first(&page), page.select(".figures dd")), (first(&from_seconds), from_seconds.select(".figures dd")));
 
     let module = page.select_attribute("#islands", &["data-js"]).pop();
     assert!(

@@ -20,6 +20,8 @@ const RIGHT: f64 = 14.0;
 /// Requests by response time.
 pub fn histogram(id: &str, of: &Distribution, size: Size) -> Scene {
     let (low, high) = (of.bars.first().map_or(0.1, |b| b.from_ms), of.bars.last().map_or(1.0, |b| b.to_ms));
+    // Times that hardly differ get room on both sides, so that a round number stands below them.
+    let (low, high) = if high < 2.0 * low { (low / 1.6, high * 1.6) } else { (low, high) };
     let highest = of.bars.iter().map(|b| b.count).max().unwrap_or(0);
     let ticks = linear_ticks(highest as f64, 4, true);
     let mut scene = frame(id, size, &ticks, false, (low, high), true);

@@ -31,7 +31,11 @@ fn outcome(result: &ResultDoc) -> (Tone, String) {
     }
     let failed = result.ledger.errors() - aborted.min(result.ledger.errors());
     if failed == 0 && ok > 0 {
-        return (Tone::Good, format!("All {} were answered ok.", format::plural(ok, "request", "requests")));
+        let sentence = match ok {
+            1 => "The one request was answered ok.".to_owned(),
+            _ => format!("All {} requests were answered ok.", format::count(ok)),
+        };
+        return (Tone::Good, sentence);
     }
     let tone = if result.error_rate < 0.01 { Tone::Mixed } else { Tone::Bad };
     (

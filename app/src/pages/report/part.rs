@@ -30,7 +30,10 @@ pub(super) fn section(part: &Part, result: &ResultDoc, path: &str) -> AnyView {
     let figures = part.figures.as_ref().map(|figures| {
         view! {
             <p>{words(figures, result.duration_s)}</p>
-            {scroll("Figures of this part and of the whole run", table(figures, result))}
+            <div class="columns">
+                {scroll("Times of this part and of the whole run", times(figures, result))}
+                {scroll("Counts of this part and of the whole run", counts(figures, result))}
+            </div>
             {super::times::mean_above_p95(&figures.latency_ms).map(|text| view! { <p class="muted">{text}</p> })}
         }
     });
@@ -69,27 +72,40 @@ fn words(f: &RangeDoc, run_s: f64) -> String {
     text
 }
 
-fn table(f: &RangeDoc, result: &ResultDoc) -> AnyView {
+fn times(f: &RangeDoc, result: &ResultDoc) -> AnyView {
+    let columns: [&Percentiles; 4] = [&f.latency_ms, &result.latency_ms, &f.service_ms, &result.service_ms];
+    let rows = f.latency_ms.rows().into_iter().enumerate().map(|(n, (name, _))| {
+        let cells = columns.iter().map(|column| {
+            let value = column.rows().get(n).and_then(|(_, value)| *value);
+            view! { <td class="num">{format::maybe(value)}</td> }
+        });
+        view! { <tr><th scope="row">{if name == "max" { "Largest" } else { name }}</th>{cells.collect_view()}</tr> }
+    });
+    let counts = columns.iter().map(|p| view! { <td class="num">{format::count(p.count)}</td> }).collect_view();
+    view! {
+        <table class="data part-times">
+            <caption>"Times in milliseconds"</caption>
+            <thead>
+                <tr><td></td><th scope="colgroup" colspan="2" class="num">"Response time"</th><th scope="colgroup" colspan="2" class="num">"Service time"</th></tr>
+                <tr><th scope="col"><span class="visually-hidden">"Figure"</span></th><th scope="col" class="num">"This part"</th><th scope="col" class="num">"Whole run"</th><th scope="col" class="num">"This part"</th><th scope="col" class="num">"Whole run"</th></tr>
+            </thead>
+            <tbody>{rows.collect_view()}</tbody>
+            <tfoot><tr><th scope="row">"Requests"</th>{counts}</tr></tfoot>
+        </table>
+    }
+    .into_any()
+}
+
+fn counts(f: &RangeDoc, result: &ResultDoc) -> AnyView {
     let ended = |n: u64, rate: f64| format::percent((n > 0).then_some(rate));
     let row = |name: &'static str, here: String, whole: String| {
         view! { <tr><th scope="row">{name}</th><td class="num">{here}</td><td class="num">{whole}</td></tr> }.into_any()
-    };
-    let times = |what: &'static str, here: &Percentiles, whole: &Percentiles| -> Vec<AnyView> {
-        let rows = here.rows().into_iter().zip(whole.rows());
-        rows.map(|((name, here), (_, whole))| {
-            let name = format!("{what} {}", if name == "max" { "maximum" } else { name });
-            view! { <tr><th scope="row">{name}</th><td class="num">{format::ms(here)}</td><td class="num">{format::ms(whole)}</td></tr> }
-                .into_any()
-        })
-        .collect()
     };
     let (l, w) = (&f.ledger, &result.ledger);
     let mut rows = vec![
         row("Answered per second", format::maybe(f.requests_per_second), format::maybe(result.requests_per_second)),
         row("Errors", ended(l.finished(), f.error_rate), ended(w.finished(), result.error_rate)),
     ];
-    rows.extend(times("Response time", &f.latency_ms, &result.latency_ms));
-    rows.extend(times("Service time", &f.service_ms, &result.service_ms));
     for (name, here, whole) in [
         ("Planned", l.planned, w.planned),
         ("Sent", l.sent, w.sent),
@@ -114,7 +130,7 @@ fn table(f: &RangeDoc, result: &ResultDoc) -> AnyView {
     rows.push(row("Bytes sent", format::bytes(f.bytes.sent), format::bytes(result.bytes.sent)));
     view! {
         <table class="data part-figures">
-            <caption class="visually-hidden">"Figures of this part and of the whole run"</caption>
+            <caption>"Counts"</caption>
             <thead><tr><th scope="col">"Figure"</th><th scope="col" class="num">"This part"</th><th scope="col" class="num">"Whole run"</th></tr></thead>
             <tbody>{rows}</tbody>
         </table>
