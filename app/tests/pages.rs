@@ -111,7 +111,7 @@ fn hostile_text_stays_text_everywhere() {
     let mut run = fixtures::shared_run();
     run.test_name = HOSTILE.into();
     run.state_detail = Some(HOSTILE.into());
-    run.notes = HOSTILE.into();
+    run.notes = Some(HOSTILE.into());
     run.plan.requests[0].url = HOSTILE.into();
     run.siblings = runs.clone();
     if let Some(result) = &mut run.result {
