@@ -34,7 +34,6 @@ async fn prepare(user: &SignedIn, target: &Target, changes: &[(&str, &str)]) -> 
     let name = format!("Shop at {at}");
     let mut form = form_of(&[
         ("name", &name),
-        ("notes", "Ask Zoe about localhost first"),
         ("load", "fixed_count"),
         ("requests", "20"),
         ("clients", "2"),
@@ -187,7 +186,6 @@ async fn what_a_link_hides_is_nowhere_in_what_it_gives() {
     let name = format!("Shop at localhost:{port}");
     let edited = [
         ("name", &*name),
-        ("notes", "Ask Zoe about localhost first"),
         ("load", "fixed_count"),
         ("requests", "20"),
         ("clients", "2"),
@@ -202,6 +200,7 @@ async fn what_a_link_hides_is_nowhere_in_what_it_gives() {
     anna.post_pairs(&format!("{test}/edit"), &form_of(&edited)).await.location();
     let run = start(&anna, &test).await;
     anna.wait_for_run(&run).await;
+    anna.post(&format!("{run}/notes"), &[("notes", "Ask Zoe about localhost first")]).await.location();
     let link = share(&anna, &run, &[]).await;
     let open = reader.get(&link).await.body;
     for word in [&*name, "X-Inside", "Ask Zoe", "inner.example", "/path/kept", &*away] {
@@ -210,7 +209,8 @@ async fn what_a_link_hides_is_nowhere_in_what_it_gives() {
 
     let hidden = [("hide_host", "on"), ("hide_headers", "on"), ("hide_notes", "on")];
     assert_eq!(share(&anna, &run, &hidden).await, link);
-    let mut given = vec![String::new(), "/events".into(), "/result.json?seconds=1".into(), "/embed".into()];
+    let below = ["", "?from=0", "/window.json", "/events", "/result.json?seconds=1", "/embed"];
+    let mut given: Vec<String> = below.map(str::to_owned).to_vec();
     given.extend(DOWNLOADS.iter().map(|file| format!("/export/{file}")));
     for below in given {
         let reply = reader.get(&format!("{link}{below}")).await;

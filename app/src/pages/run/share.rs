@@ -175,7 +175,7 @@ fn fields(path: &str, link: Option<&ShareLink>, form: &ShareForm) -> AnyView {
             {date.view(&form.errors)}
             {check_box("hide_host", "Hide hosts", "Addresses show “host hidden” and their path; no name or address of the target is in the report or its downloads.", form.hide_host)}
             {check_box("hide_headers", "Hide headers", "The headers that were sent are left out.", form.hide_headers)}
-            {check_box("hide_notes", "Hide notes", "The notes of the test are left out.", form.hide_notes)}
+            {check_box("hide_notes", "Hide notes", "What you noted on the run is left out.", form.hide_notes)}
             <button class="button" type="submit">{if link.is_some() { "Save" } else { "Create a public link" }}</button>
         </form>
     }
