@@ -261,7 +261,7 @@ async fn b79_cross_origin_posts_are_refused() {
     assert_eq!((reply.status, reply.header("set-cookie")), (403, None));
     // The same requests from our own pages work.
     let own = anna.request("POST", &format!("{}/share", things.runs[1])).header("sec-fetch-site", "same-origin");
-    assert_eq!(anna.send(own).await.status, 303);
+    assert_eq!(anna.send(own.form(&form_of(&[]))).await.status, 303);
 }
 
 #[tokio::test(flavor = "multi_thread")]
