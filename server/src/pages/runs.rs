@@ -347,7 +347,9 @@ pub async fn delete(
     Form(confirmation): Form<Confirmation>,
 ) -> Result<Response> {
     let run = own_run(&state, &user, &id).await?;
-    if !confirmation.is_given() && state.db.share_of_run(run.id).await?.is_some() {
+    // A baseline is refused whatever is confirmed.
+    let asked = confirmation.is_given() || run.is_baseline;
+    if !asked && state.db.share_of_run(run.id).await?.is_some() {
         return Ok(see_other(&format!("/runs/{}/delete", run.id)));
     }
     runs::delete(&state, &run).await?;
