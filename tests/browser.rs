@@ -85,6 +85,25 @@ async fn from_sign_up_to_comparing_two_runs() {
     browser.open(&at(&format!("/compare?run={}&run={}", id(&first), id(&second)))).await.unwrap();
     browser.wait("main svg").await.unwrap();
     browser.pictures("compare").await.unwrap();
+
+    browser.open(&at(&format!("{test}/trend"))).await.unwrap();
+    browser.wait("main svg").await.unwrap();
+    browser.pictures("trend").await.unwrap();
+
+    // The same test at two sizes, one after the other.
+    browser.open(&at(&format!("{test}/capacity"))).await.unwrap();
+    browser.pictures("capacity-form").await.unwrap();
+    browser.open(&at(&format!("{test}/series"))).await.unwrap();
+    browser.pictures("series-form").await.unwrap();
+    browser.fill("sizes", "20, 40").await.unwrap();
+    browser.click("main form button[type=submit]").await.unwrap();
+    browser.wait_until("series", "return /^\\/series\\/./.test(location.pathname)").await.unwrap();
+    let over = "return document.querySelector('.run-line .badge')?.innerText.trim() === 'Over'";
+    browser.wait_until("both runs of the series", over).await.unwrap();
+    let series = browser.path().await.unwrap();
+    browser.pictures("series").await.unwrap();
+    browser.open(&at("/runs")).await.unwrap();
+    browser.pictures("runs").await.unwrap();
     browser.open(&at(&first)).await.unwrap();
     browser.wait("main svg").await.unwrap();
     browser.open(&at("/tests")).await.unwrap();
@@ -97,6 +116,12 @@ async fn from_sign_up_to_comparing_two_runs() {
     browser.open(&at(link.as_str().unwrap())).await.unwrap();
     browser.wait("main svg").await.unwrap();
     browser.pictures("report-public").await.unwrap();
+    browser.open(&at(&format!("{}/embed", link.as_str().unwrap()))).await.unwrap();
+    browser.wait("svg").await.unwrap();
+    browser.pictures("report-embedded").await.unwrap();
+    // What is the account's stays so.
+    browser.open(&at(&series)).await.unwrap();
+    browser.wait_until("signed out", "return location.pathname === '/sign-in'").await.unwrap();
     browser.open(&at("/nowhere")).await.unwrap();
     browser.pictures("not-found").await.unwrap();
     let errors = browser.console_errors().await.unwrap();
@@ -196,7 +221,17 @@ async fn pages_have_no_known_barrier() {
     let second = browser.path().await.unwrap();
     let id = |run: &str| run.trim_start_matches("/runs/").to_owned();
     let compare = format!("/compare?run={}&run={}", id(&run), id(&second));
-    for path in ["/dashboard", "/hosts", &host, "/tests", "/tests/new", &test, &run, &compare] {
+    browser.script(&format!("document.querySelector(\"form[action='{second}/share'] button\").click()")).await.unwrap();
+    browser.wait("#share-link").await.unwrap();
+    let link = "return document.querySelector('#share-link').textContent.match(/\\/r\\/[0-9a-f]+/)[0]";
+    let link = browser.script(link).await.unwrap().as_str().unwrap().to_owned();
+    let (embed, part) = (format!("{link}/embed"), format!("{run}?from=0&to=1"));
+    let [series, capacity, trend] = ["series", "capacity", "trend"].map(|page| format!("{test}/{page}"));
+    let of_test = [&test, &series, &capacity, &trend].map(String::as_str);
+    let of_runs = [&run, &second, &part, &link, &embed, &compare].map(String::as_str);
+    for path in
+        ["/dashboard", "/hosts", &host, "/tests", "/tests/new", "/runs"].into_iter().chain(of_test).chain(of_runs)
+    {
         look(path).await;
     }
     // The form with rows of every kind, and with faults.

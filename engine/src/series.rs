@@ -281,8 +281,8 @@ mod tests {
         assert_eq!(series.next(&runs).map(|p| p.number), Some(1));
         runs.push(past(1, Some(Answer::Kept)));
         assert_eq!(series.next(&runs), None);
-        assert_eq!(series.next(&vec![past(0, None); REPEATS]).map(|p| p.number), Some(0));
-        assert_eq!(series.next(&vec![past(0, None); REPEATS + 1]), None);
+        assert_eq!(series.next(&[past(0, None); REPEATS]).map(|p| p.number), Some(0));
+        assert_eq!(series.next(&[past(0, None); REPEATS + 1]), None);
     }
 
     #[test]

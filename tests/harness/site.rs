@@ -85,9 +85,9 @@ impl Site {
         }
         let head = String::from_utf8_lossy(&head).into_owned();
         let path = head.split(' ').nth(1).unwrap_or("").to_owned();
-        self.asked.lock().unwrap().push(head);
-        let page = self.pages.lock().unwrap().get(&path).cloned();
-        let raw = page.unwrap_or_else(|| match *self.otherwise.lock().unwrap() {
+        self.asked.lock().expect("no test panicked with it").push(head);
+        let page = self.pages.lock().expect("no test panicked with it").get(&path).cloned();
+        let raw = page.unwrap_or_else(|| match *self.otherwise.lock().expect("no test panicked with it") {
             Some(otherwise) => otherwise(&path),
             None => answer("404 Not Found", &[], b"<h1>nothing here</h1>"),
         });
@@ -97,12 +97,12 @@ impl Site {
 
     /// What stands at a path from now on.
     pub fn put(&self, path: &str, raw: Raw) {
-        self.pages.lock().unwrap().insert(path.to_owned(), raw);
+        self.pages.lock().expect("no test panicked with it").insert(path.to_owned(), raw);
     }
 
     /// Takes everything away.
     pub fn clear(&self) {
-        self.pages.lock().unwrap().clear();
-        *self.otherwise.lock().unwrap() = None;
+        self.pages.lock().expect("no test panicked with it").clear();
+        *self.otherwise.lock().expect("no test panicked with it") = None;
     }
 }

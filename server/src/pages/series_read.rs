@@ -207,7 +207,9 @@ mod tests {
 
     #[test]
     fn sizes_come_as_a_list_or_a_range() {
-        let list = |text| [("varies", "clients"), ("how", "list"), ("sizes", text)];
+        fn list(text: &str) -> [(&str, &str); 3] {
+            [("varies", "clients"), ("how", "list"), ("sizes", text)]
+        }
         assert_eq!(sizes(FIXED, &list("10, 20 50;100")).unwrap(), [10.0, 20.0, 50.0, 100.0]);
         let range =
             |how, to, steps| [("varies", "clients"), ("how", how), ("from", "10"), ("to", to), ("steps", steps)];
