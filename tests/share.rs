@@ -119,11 +119,12 @@ async fn an_expired_link_says_so_and_cuts_live_pages_off() {
     let db = Db::open(&url).await.unwrap();
     let id: RunId = run.trim_start_matches("/runs/").parse().unwrap();
     let owner = db.run(id).await.unwrap().unwrap().owner_id;
-    let expires_at = Some(Timestamp::now().after(Duration::from_millis(2500)));
-    assert!(db.change_share(owner, id, ShareOptions { expires_at, ..ShareOptions::default() }).await.unwrap());
+    let ends = Timestamp::now().after(Duration::from_millis(2500));
+    let options = ShareOptions { expires_at: Some(ends), ..ShareOptions::default() };
+    assert!(db.change_share(owner, id, options).await.unwrap());
     let events = reader.events(&link, None).await;
     assert_eq!(events.last().unwrap().0, "done");
-    assert!(Timestamp::now() >= expires_at.unwrap());
+    assert!(Timestamp::now() >= ends);
     let gone = reader.get(&link).await;
     assert_eq!(gone.status, 410);
     assert!(gone.body.contains("limited time, which is over"), "{}", gone.body);

@@ -51,10 +51,12 @@ fn body(runs: &[ComparedRun], rows: &[Row]) -> AnyView {
                 .enumerate()
                 .map(|(i, (value, run))| {
                     let text = value.map_or_else(|| format::NONE.to_owned(), row.show);
-                    (i == 0).then(|| view! { <td class="num">{text.clone()}</td> }.into_any()).unwrap_or_else(|| {
+                    if i == 0 {
+                        view! { <td class="num">{text.clone()}</td> }.into_any()
+                    } else {
                         let told = difference(*value, first, row.show_change);
                         compared(text, told, row.figure, run)
-                    })
+                    }
                 })
                 .collect_view();
             view! { <tr><th scope="row">{row.label}</th>{cells}</tr> }
