@@ -8,7 +8,7 @@ use oleada_engine::window::Window;
 
 use super::mask::Mask;
 use super::{report, result_of, state_of};
-use crate::clock::rfc3339;
+use crate::clock::{rfc3339, unix_ms};
 use crate::error::{Error, Result};
 use crate::state::AppState;
 use crate::store::RunId;
@@ -50,7 +50,8 @@ impl Source {
         Ok(Source {
             id: run.id,
             name: mask.text(&run.name),
-            started_at: run.started_at.unwrap_or(run.queued_at).0,
+            // As in the document: the row was written a moment before.
+            started_at: unix_ms(&result.started_at).unwrap_or(run.started_at.unwrap_or(run.queued_at).0),
             result: mask.result(result)?,
             points: view.points,
         })

@@ -73,7 +73,7 @@ pub const EXPIRIES: &[(&str, &str)] = &[
 ];
 
 /// Size of an embedded report in CSS pixels.
-pub const EMBED: (u32, u32) = (720, 480);
+pub const EMBED: (u32, u32) = (720, 420);
 
 /// The snippet that shows the report on another site. `url` is the link with scheme and host.
 pub fn embed_snippet(url: &str, title: &str) -> String {
