@@ -356,7 +356,7 @@ async fn a_baseline_is_a_run_of_the_test_that_is_over() {
         let (anna, bert) = (user(db, "anna").await.id, user(db, "bert").await.id);
         let (plan, other) = (db.add_plan(anna, TEXT).await.unwrap(), db.add_plan(anna, TEXT).await.unwrap());
         let over = async |plan: PlanId, spec: &str, result: Option<&str>| {
-            let run = db.add_run(NewRun { owner: anna, plan, name: "Front page", spec }).await.unwrap();
+            let run = db.add_run(NewRun { owner: anna, plan, name: "Front page", spec, hosts: "" }).await.unwrap();
             let ending = Ending { reason: "completed", detail: None, at: Timestamp::now(), result, light: None };
             assert!(db.finish_run(run, ending).await.unwrap());
             run
