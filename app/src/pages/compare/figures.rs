@@ -52,7 +52,7 @@ fn body(runs: &[ComparedRun], rows: &[Row]) -> AnyView {
                 .map(|(i, (value, run))| {
                     let text = value.map_or_else(|| format::NONE.to_owned(), row.show);
                     if i == 0 {
-                        view! { <td class="num">{text.clone()}</td> }.into_any()
+                        view! { <td class="num">{text}</td> }.into_any()
                     } else {
                         let told = difference(*value, first, row.show_change);
                         compared(text, told, row.figure, run)
