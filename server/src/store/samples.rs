@@ -33,7 +33,7 @@ statements! {
         where run_id = $1 and t >= $2 and t < $3
         order by t, shard";
     LAST = "
-        select max(t)
+        select max(t) as last
         from samples
         where run_id = $1";
     COUNT = "
