@@ -274,6 +274,8 @@ async fn b76_the_baseline_stays_until_it_is_none_any_more() {
     assert_eq!(report.select(".run-line .tag"), ["baseline"]);
     assert!(report.select("#baseline-title").is_empty(), "it is not compared with itself");
     let href = format!("/compare?run={}&run={}", id(&first), id(&second));
+    let line = user.get(&second).await.select(".page-head .run-line a[href=\"#baseline-title\"]");
+    assert_eq!(line, ["Compared with the baseline"]);
     for page in [user.get(&second).await, user.get(&test).await] {
         assert_eq!(page.select("#baseline-title"), ["Compared with the baseline"]);
         assert!(page.select_attribute("section a", &["href"]).contains(&href));

@@ -159,6 +159,7 @@ pub fn render(chrome: &Chrome, page: &RunPage) -> String {
                 <div>
                     <h1 class="break">{page.test_name.clone()}</h1>
                     <p class="run-line">{over.then(|| run_badge(page.state, page.position))} {page.is_baseline.then(baseline_tag)} <span>{words::plan_sentence(&page.plan)}</span></p>
+                    {page.against.as_ref().map(change::against_line)}
                 </div>
                 {(!page.is_public()).then(|| actions(page, over))}
             </div>

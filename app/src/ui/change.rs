@@ -153,6 +153,14 @@ pub fn baseline_tag() -> AnyView {
         .into_any()
 }
 
+/// One line for the top of a report: p95 beside the baseline, leading to the panel.
+pub fn against_line(against: &Against) -> AnyView {
+    let p95 = against.changes.as_ref().and_then(|changes| changes.iter().find(|change| change.figure == Figure::P95));
+    let said = p95.map(|change| format!(": p95 {}", words(change)));
+    view! { <p class="run-line"><span><a href="#baseline-title">"Compared with the baseline"</a>{said}</span></p> }
+        .into_any()
+}
+
 /// A panel: `what` ("This run", "The latest run") beside the baseline.
 pub fn against(what: &'static str, against: &Against) -> AnyView {
     let parts = against.changes.as_ref().map(|changes| {
