@@ -243,7 +243,7 @@ async fn b20_the_shortest_runs_show_all_numbers_and_a_point_in_every_chart() {
                 .map(|mark| page.select_attribute(&format!(".chart .drawing.wide > svg {mark}"), &["class"]).len());
             assert!(marks.iter().sum::<usize>() >= chart, "{marks:?}");
         }
-        assert!(!page.body.contains("NaN") && !page.body.contains(">inf"));
+        assert!(!page.main().contains("NaN") && !page.main().contains(">inf"));
         // The same after a reload.
         assert_eq!(user.get(&run).await.select(".chart-data tbody tr"), page.select(".chart-data tbody tr"));
     }

@@ -149,8 +149,8 @@ mod tests {
         assert_eq!(
             imported.left_out,
             [
-                "requests[0].basic_auth.password was left out of the file: fill it in again.",
-                "requests[0].headers.X-Token was left out of the file: fill it in again."
+                "the password of request 1 was left out of the file: fill it in again.",
+                "the header X-Token of request 1 was left out of the file: fill it in again."
             ]
         );
         assert_eq!(imported.plan.requests[0].headers[0], ("X-Token".to_owned(), String::new()));

@@ -237,6 +237,11 @@ impl Reply {
         self.find(css, |element| Some(words(element)))
     }
 
+    /// What a page itself shows, as HTML: without the head and the scripts around it.
+    pub fn main(&self) -> String {
+        self.find("main", |element| Some(element.inner_html())).concat()
+    }
+
     /// The first of these attributes that each found element has.
     pub fn select_attribute(&self, css: &str, names: &[&str]) -> Vec<String> {
         self.find(css, |element| names.iter().find_map(|name| element.attr(name)).map(str::to_owned))

@@ -843,7 +843,11 @@ mod tests {
                 &per_test,
                 vec![(
                     "data",
-                    format!("{}\n1", (0..=limits::DATA_COLUMNS).map(|n| format!("c{n}")).collect::<Vec<_>>().join(",")),
+                    format!(
+                        "{}\n{}",
+                        (0..=limits::DATA_COLUMNS).map(|n| format!("c{n}")).collect::<Vec<_>>().join(","),
+                        vec!["1"; limits::DATA_COLUMNS + 1].join(",")
+                    ),
                 )],
                 "data",
                 json!({"columns": (0..=limits::DATA_COLUMNS).map(|n| format!("c{n}")).collect::<Vec<_>>(), "rows": [["1"]]}),
