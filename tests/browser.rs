@@ -57,7 +57,7 @@ async fn from_sign_up_to_comparing_two_runs() {
     }
     browser.picture("run-live", 1280, harness::browser::Scheme::Light).await.unwrap();
     // At the end the page fetches its report by itself.
-    browser.wait("form[action$='/share']").await.unwrap();
+    browser.wait(".verdict").await.unwrap();
     let first = browser.path().await.unwrap();
     browser.pictures("report").await.unwrap();
 
@@ -78,7 +78,7 @@ async fn from_sign_up_to_comparing_two_runs() {
     browser.pictures("test").await.unwrap();
     browser.click(&format!("form[action='{test}/run'] button")).await.unwrap();
     browser.wait_until("second run", "return /^\\/runs\\/./.test(location.pathname)").await.unwrap();
-    browser.wait("form[action$='/share']").await.unwrap();
+    browser.wait(".verdict").await.unwrap();
     let second = browser.path().await.unwrap();
 
     let id = |path: &str| path.trim_start_matches("/runs/").to_owned();
@@ -207,7 +207,7 @@ async fn pages_have_no_known_barrier() {
     browser.fill("per_test", "5").await.unwrap();
     browser.click("button[name=action][value=run]").await.unwrap();
     browser.wait_until("run page", "return /^\\/runs\\/./.test(location.pathname)").await.unwrap();
-    browser.wait("form[action$='/share']").await.unwrap();
+    browser.wait(".verdict").await.unwrap();
     let run = browser.path().await.unwrap();
     let test = browser
         .script("return document.querySelector('main a[href^=\"/tests/\"]').getAttribute('href')")
@@ -217,7 +217,7 @@ async fn pages_have_no_known_barrier() {
     browser.open(&at(&test)).await.unwrap();
     browser.click(&format!("form[action='{test}/run'] button")).await.unwrap();
     browser.wait_until("second run", "return /^\\/runs\\/./.test(location.pathname)").await.unwrap();
-    browser.wait("form[action$='/share']").await.unwrap();
+    browser.wait(".verdict").await.unwrap();
     let second = browser.path().await.unwrap();
     let id = |run: &str| run.trim_start_matches("/runs/").to_owned();
     let compare = format!("/compare?run={}&run={}", id(&run), id(&second));

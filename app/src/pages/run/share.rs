@@ -170,13 +170,13 @@ fn fields(path: &str, link: Option<&ShareLink>, form: &ShareForm) -> AnyView {
         ..Field::default()
     };
     view! {
-        <form method="post" action=format!("{path}/share")>
+        <form method="post" action=format!("{path}/share") class="stack">
             {choice("expires", "How long it works", "", options, &form.expires, &form.errors)}
             {date.view(&form.errors)}
             {check_box("hide_host", "Hide hosts", "Addresses show “host hidden” and their path; no name or address of the target is in the report or its downloads.", form.hide_host)}
             {check_box("hide_headers", "Hide headers", "The headers that were sent are left out.", form.hide_headers)}
             {check_box("hide_notes", "Hide notes", "What you noted on the run is left out.", form.hide_notes)}
-            <button class="button" type="submit">{if link.is_some() { "Save" } else { "Create a public link" }}</button>
+            <p class="form-actions"><button class="button" type="submit">{if link.is_some() { "Save" } else { "Create a public link" }}</button></p>
         </form>
     }
     .into_any()
