@@ -61,7 +61,7 @@ fn spark(points: &[Point]) -> String {
     words.join(",")
 }
 
-/// The values of a stored [`spark`].
+/// The values of a stored `spark`.
 pub fn spark_values(light: &Light) -> Vec<Option<f64>> {
     let values = light.spark.iter().filter(|text| !text.is_empty()).flat_map(|text| text.split(','));
     values.take(limits::SPARK_VALUES).map(|word| word.parse().ok().filter(|v: &f64| v.is_finite())).collect()
