@@ -17,18 +17,24 @@ pub enum Secrets {
 }
 
 /// Takes secrets out of a plan, and says what they were, such as “the bearer token of request 1”: those that
-/// [`each_secret`] finds, and the values of data columns whose names look secret. A value that consists of places to fill in is no
-/// secret. Bodies stay: nobody can say what is secret in them.
+/// [`each_secret`] finds, and the values of data columns whose names look secret. A value other than a password that consists of
+/// places to fill in is no secret. Bodies stay: nobody can say what is secret in them.
 pub fn strip(plan: &mut PlanSpec) -> Vec<String> {
     let mut gone = Vec::new();
     for (n, request) in plan.requests.iter_mut().enumerate() {
-        let Some(user) = Target::parse(&request.url).ok().and_then(|target| target.credentials) else { continue };
-        request.url = without_user(&request.url);
-        // The name goes where a password can be added to it; one that nobody would use is only told of.
-        if request.basic_auth.is_some() && !user.password.is_empty() {
-            gone.push(format!("the password in the address of request {}", n + 1));
+        if let Some(user) = Target::parse(&request.url).ok().and_then(|target| target.credentials) {
+            request.url = without_user(&request.url);
+            // The name goes where a password can be added to it; one that nobody would use is only told of.
+            if request.basic_auth.is_some() && !user.password.is_empty() {
+                gone.push(format!("the password in the address of request {}", n + 1));
+            }
+            request.basic_auth.get_or_insert(user);
         }
-        request.basic_auth.get_or_insert(user);
+        // A password goes, whatever it looks like.
+        if let Some(user) = request.basic_auth.as_mut().filter(|user| !user.password.is_empty()) {
+            user.password.clear();
+            gone.push(format!("the password of request {}", n + 1));
+        }
     }
     each_secret(plan, |what, text| {
         if !text.is_empty() && !only_places(text) {
@@ -96,12 +102,12 @@ mod tests {
             strip(&mut plan),
             [
                 "the password of request 1",
+                "the password of request 2",
                 "the cookie theme of request 1",
                 "the header X-Api-Key of request 1",
                 "the parameter token of request 1",
                 "the form field password of request 1",
                 "the parameter api_key in the address of request 1",
-                "the password of request 2",
                 "the bearer token of request 3",
                 "the data's column password"
             ]
